@@ -1,0 +1,2 @@
+-- A null session means every one.
+SELECT * FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2

@@ -1,0 +1,1 @@
+SELECT id FROM sessions WHERE dedupe_key = ?1

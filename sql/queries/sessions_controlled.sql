@@ -1,0 +1,1 @@
+SELECT id, control FROM sessions WHERE control IS NOT NULL

@@ -1,0 +1,4 @@
+INSERT INTO sessions (
+    id, status, objective, agent, "trigger", origin, dedupe_key, request, max_iterations, completion_promise,
+    task_count, parent_session_id, follows_session_id, depth, workspace, protected, created_at_ms)
+VALUES (?1, 'created', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 1, ?10, ?11, ?12, ?13, ?14, ?15)

@@ -1,0 +1,1 @@
+SELECT * FROM sessions WHERE ended_at_ms IS NULL ORDER BY id DESC LIMIT ?1

@@ -1,0 +1,1 @@
+UPDATE sessions SET human_context = ?2 WHERE id = ?1

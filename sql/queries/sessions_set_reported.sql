@@ -1,0 +1,1 @@
+UPDATE sessions SET reported_at_ms = ?2 WHERE id = ?1

@@ -1,0 +1,1 @@
+SELECT status, came_from, waiting_since_ms FROM sessions WHERE id = ?1

@@ -1,0 +1,1 @@
+UPDATE tasks SET death_count = 0 WHERE id = ?1 AND death_count > 0

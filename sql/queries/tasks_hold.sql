@@ -1,0 +1,1 @@
+UPDATE tasks SET held = 1 WHERE session_id = ?1

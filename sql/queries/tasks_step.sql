@@ -1,0 +1,1 @@
+UPDATE tasks SET status = ?3, ended_at_ms = ?4, run_at_ms = coalesce(?5, run_at_ms), due = CASE WHEN ?5 IS NULL THEN due ELSE 1 END WHERE id = ?1 AND status = ?2

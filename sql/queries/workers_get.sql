@@ -1,0 +1,1 @@
+SELECT * FROM workers WHERE id = ?1

@@ -1,0 +1,69 @@
+//! Agents: named workers that take one turn with a fresh context and come back with their final words.
+//! An agent must not judge itself: whether it is done is decided in `engine/ralph`.
+
+mod command;
+pub use command::{error_file, turn_environment};
+pub mod rehearsal;
+pub mod roster;
+
+use crate::model::iteration::FailureClass;
+use anyhow::Result;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// Everything an agent needs for one turn.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// The iteration's id.
+    pub id: String,
+    pub session_id: String,
+    pub task_id: String,
+    /// The count as the prompt tells it: the n of «iteration n of m».
+    pub iteration: i64,
+    pub workspace: PathBuf,
+    pub prompt_file: PathBuf,
+    pub output_file: PathBuf,
+    /// Where the supervision of this turn keeps its files.
+    pub turn_directory: PathBuf,
+    pub timeout: Duration,
+    pub silence: Option<Duration>,
+    /// Names of environment variables the request wants passed on.
+    pub environment: Vec<String>,
+    /// Turns true when the turn is to be ended now.
+    pub stop: watch::Receiver<bool>,
+}
+
+/// How a turn came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnEnd {
+    /// By itself.
+    Finished,
+    /// Killed: it took too long, or was silent for too long.
+    TimedOut,
+    /// Ended on purpose, by a person or the daemon.
+    Stopped,
+    /// Vanished together with its shim; nothing is known of it.
+    Lost,
+}
+
+/// What a turn left behind.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    pub end: TurnEnd,
+    pub final_text: String,
+    /// Set when the agent failed rather than spoke: its words are not believed then.
+    pub failure: Option<(FailureClass, String)>,
+    pub exit_code: Option<i64>,
+    pub exit_signal: Option<i64>,
+}
+
+/// A future that can be stored in a trait object.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A worker.
+pub trait Agent: Send + Sync {
+    /// Takes one turn. Called again for the same turn after a crash, it finds the turn and goes on waiting for it.
+    fn run(&self, turn: Turn) -> Pending<'_, Result<Outcome>>;
+}

@@ -1,0 +1,178 @@
+//! Which agents there are: the configured ones, else those found on this machine, and always `rehearsal`.
+//! An unknown name is an error that lists the known ones, never a silent default.
+
+use super::Agent;
+use super::command::Command;
+pub use super::command::Supervision;
+use crate::config::agent::REHEARSAL;
+use crate::config::{self, Config};
+use crate::model::nearest::nearest;
+use crate::process::Supervisor;
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Coding agents that are looked for on PATH when none is configured, in order of preference, with the words that make
+/// them work through a prompt from stdin and print their final answer as text.
+const KNOWN_TOOLS: &[(&str, &[&str])] = &[
+    (
+        "claude",
+        &["claude", "-p", "--permission-mode", "acceptEdits"],
+    ),
+    (
+        "codex",
+        &[
+            "codex",
+            "exec",
+            "--skip-git-repo-check",
+            "--sandbox",
+            "workspace-write",
+            "-",
+        ],
+    ),
+    ("gemini", &["gemini", "--approval-mode", "yolo"]),
+    ("opencode", &["opencode", "run", "--auto"]),
+];
+
+/// Where an agent comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    Configured,
+    Found,
+    Builtin,
+}
+
+/// One agent as `ralphd agents` lists it.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Member {
+    pub name: String,
+    pub source: Source,
+    pub command: Vec<String>,
+    #[serde(skip)]
+    pub config: config::Agent,
+}
+
+/// All agents, and which one is taken when a request names none.
+pub struct Roster {
+    members: BTreeMap<String, Member>,
+    default: String,
+    supervision: Arc<Supervision>,
+}
+
+impl Roster {
+    /// Takes the configured agents, or looks for known ones on PATH. `program` is this very binary, for `rehearsal`.
+    pub fn new(config: &Config, supervisor: Supervisor, program: PathBuf) -> Result<Self> {
+        let mut members: BTreeMap<String, Member> = config
+            .agents
+            .iter()
+            .map(|(name, agent)| {
+                (
+                    name.clone(),
+                    member(name, Source::Configured, agent.clone()),
+                )
+            })
+            .collect();
+        let mut preferred = config.agents.keys().next().cloned();
+        if members.is_empty() {
+            for (name, command) in KNOWN_TOOLS.iter().filter(|(name, _)| on_path(name)) {
+                preferred.get_or_insert_with(|| (*name).to_owned());
+                let config = text_agent(command);
+                members.insert((*name).to_owned(), member(name, Source::Found, config));
+            }
+        }
+        let program = program.to_string_lossy().into_owned();
+        let rehearsal = text_agent(&[&program, "rehearse"]);
+        members.insert(
+            REHEARSAL.to_owned(),
+            member(REHEARSAL, Source::Builtin, rehearsal),
+        );
+        let default = config
+            .defaults
+            .agent
+            .clone()
+            .or(preferred)
+            .unwrap_or_else(|| REHEARSAL.to_owned());
+        let supervision = Arc::new(Supervision {
+            supervisor,
+            kill_grace_ms: config.process.kill_grace.as_millis() as u64,
+            output_cap_bytes: config.process.output_cap_bytes,
+            environment: config.process.env.clone(),
+        });
+        let roster = Self {
+            members,
+            default,
+            supervision,
+        };
+        roster.member(&roster.default).context("defaults.agent")?;
+        Ok(roster)
+    }
+
+    /// The agent for requests that name none.
+    pub fn default_name(&self) -> &str {
+        &self.default
+    }
+
+    /// All agents, by name.
+    pub fn members(&self) -> impl Iterator<Item = &Member> {
+        self.members.values()
+    }
+
+    /// How programs are supervised.
+    pub fn supervision(&self) -> &Arc<Supervision> {
+        &self.supervision
+    }
+
+    /// The agent of this name.
+    pub fn member(&self, name: &str) -> Result<&Member> {
+        if let Some(member) = self.members.get(name) {
+            return Ok(member);
+        }
+        let known: Vec<&str> = self.members.keys().map(String::as_str).collect();
+        match nearest(name, known.iter().copied()) {
+            Some(near) => bail!("no agent is called '{name}'; did you mean {near}?"),
+            None => bail!("no agent is called '{name}'; known: {}", known.join(", ")),
+        }
+    }
+
+    /// The agent of this name, ready to work.
+    pub fn hire(&self, name: &str) -> Result<Arc<dyn Agent>> {
+        let member = self.member(name)?;
+        Ok(Arc::new(Command {
+            name: member.name.clone(),
+            config: member.config.clone(),
+            supervision: self.supervision.clone(),
+        }))
+    }
+}
+
+fn member(name: &str, source: Source, config: config::Agent) -> Member {
+    Member {
+        name: name.to_owned(),
+        source,
+        command: config.command.clone(),
+        config,
+    }
+}
+
+/// A program that reads the prompt from stdin and prints its answer.
+fn text_agent(command: &[&str]) -> config::Agent {
+    config::Agent {
+        kind: Default::default(),
+        command: command.iter().map(|word| (*word).to_owned()).collect(),
+        prompt: Default::default(),
+        output: Default::default(),
+        env: Vec::new(),
+        cost_per_iteration: None,
+        limits: Default::default(),
+    }
+}
+
+fn on_path(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| {
+        rustix::fs::access(directory.join(name), rustix::fs::Access::EXEC_OK).is_ok()
+            && directory.join(name).is_file()
+    })
+}

@@ -1,0 +1,152 @@
+//! The verbs that act on a session: answer, pause, resume, cancel, retry, continue.
+//! They write rows; a daemon, if there is one, sees them and acts.
+
+use super::arguments::{Again, Answer, Pause, Which};
+use super::desk::Desk;
+use super::exit::{Exit, Failure};
+use super::output;
+use super::submit::{admit, announce, from_stdin, warn_without_daemon};
+use crate::clock::now_ms;
+use crate::model::request::Request;
+use crate::model::session::Trigger;
+use crate::queue::wake;
+use crate::store::driver::Sql;
+use crate::store::sessions::{self, Applied, Session};
+use crate::trigger::answer as answers;
+use crate::trigger::intake::{After, Origin};
+use anyhow::{Context, Result, bail};
+use serde_json::json;
+
+pub fn answer(desk: Desk, answer: Answer) -> Result<Exit> {
+    let text = match answer.text.as_str() {
+        "-" => from_stdin(desk.config.inbox.max_bytes)?,
+        text => text.to_owned(),
+    };
+    if text.trim().is_empty() {
+        bail!(Failure("the answer is empty".to_owned()));
+    }
+    desk.block_on(async {
+        let store = desk.existing_store()?;
+        let given = answers::Answer {
+            session: answer.which.id.clone(),
+            answer: text,
+        };
+        let id = answers::give(&store, given).await?;
+        tell(&desk, &id, "answered; it goes on")
+    })
+}
+
+pub fn pause(desk: Desk, pause: Pause) -> Result<Exit> {
+    let now = pause.now;
+    apply(
+        desk,
+        &pause.which,
+        "paused",
+        "will pause after its running iteration",
+        move |sql, id| sessions::pause(sql, id, now, now_ms()),
+    )
+}
+
+pub fn resume(desk: Desk, which: &Which) -> Result<Exit> {
+    apply(desk, which, "resumed", "resumed", |sql, id| {
+        sessions::resume(sql, id, now_ms())
+    })
+}
+
+pub fn cancel(desk: Desk, which: &Which) -> Result<Exit> {
+    apply(
+        desk,
+        which,
+        "cancelled",
+        "is being cancelled; its agent is being ended",
+        |sql, id| sessions::cancel(sql, id, now_ms()),
+    )
+}
+
+fn apply(
+    desk: Desk,
+    which: &Which,
+    done: &str,
+    soon: &str,
+    change: impl FnOnce(&mut dyn Sql, &str) -> Result<Applied> + Send + 'static,
+) -> Result<Exit> {
+    let given = which.id.clone();
+    desk.block_on(async {
+        let store = desk.existing_store()?;
+        let (id, applied) = store
+            .write(move |sql| {
+                let id = sessions::resolve(sql, &given)?;
+                let applied = change(sql, &id)?;
+                Ok((id, applied))
+            })
+            .await?;
+        tell(
+            &desk,
+            &id,
+            if applied == Applied::Now { done } else { soon },
+        )
+    })
+}
+
+fn tell(desk: &Desk, id: &str, what: &str) -> Result<Exit> {
+    wake::ring(&desk.state);
+    if desk.global.json {
+        output::print_json(&json!({"session_id": id, "result": what}))?;
+    } else if !desk.global.quiet {
+        output::print_line(&format!("session {id} {what}"))?;
+    }
+    warn_without_daemon(desk);
+    Ok(Exit::Done)
+}
+
+pub fn retry(desk: Desk, again: Again) -> Result<Exit> {
+    start_again(desk, again, false)
+}
+
+pub fn continue_session(desk: Desk, again: Again) -> Result<Exit> {
+    start_again(desk, again, true)
+}
+
+/// A new session after an ended one: in its workspace, or afresh.
+fn start_again(desk: Desk, again: Again, same_workspace: bool) -> Result<Exit> {
+    desk.block_on(async {
+        let store = desk.existing_store()?;
+        let given = again.which.id.clone();
+        let ended = store
+            .read(move |sql| {
+                let id = sessions::resolve(sql, &given)?;
+                sessions::expect(sql, &id)
+            })
+            .await?;
+        if !ended.status.is_terminal() {
+            bail!(
+                "session {} is {}: it has not ended yet",
+                ended.id,
+                ended.status
+            );
+        }
+        let request = again.options.over(&earlier_request(&ended)?);
+        let origin = Origin {
+            stem: Some(ended.origin.clone()),
+            after: Some(After {
+                session: Box::new(ended),
+                same_workspace,
+            }),
+            ..Origin::new(Trigger::Cli)
+        };
+        let created = admit(&desk, &store, request, origin).await?;
+        announce(&desk, &created)?;
+        Ok(Exit::Done)
+    })
+}
+
+/// The request as it was, without what belonged to that one submission.
+fn earlier_request(ended: &Session) -> Result<Request> {
+    let request: Request = serde_json::from_value(ended.request.clone())
+        .with_context(|| format!("session {} holds an unreadable request", ended.id))?;
+    Ok(Request {
+        idempotency_key: None,
+        not_before: None,
+        ..request
+    })
+}

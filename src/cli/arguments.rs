@@ -1,0 +1,256 @@
+//! The tree of commands and options, as clap reads it and `--help` shows it. Words only.
+
+use super::request::RequestOptions;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// Finishes agent work too long for one context window.
+///
+/// Drop a request file into the inbox, go to bed, and find the answer in the outbox.
+#[derive(Debug, Parser)]
+#[command(name = "ralphd", version, arg_required_else_help = true)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// Options that every command takes, before or after its name.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Global {
+    /// The configuration file [default: the first of $RALPHD_CONFIG, $XDG_CONFIG_HOME/ralphd/ralphd.toml, /etc/ralphd/ralphd.toml]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The directory that holds the database, the inbox and the outbox [default: $STATE_DIRECTORY or ~/.local/state/ralphd]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub state: Option<PathBuf>,
+    /// Print JSON instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Say less; only the result
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more; twice for everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+/// What ralphd can be asked to do.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run the daemon: watch the inbox, work through the queue
+    Serve,
+    /// Run one session here and now, without a daemon; the answer goes to stdout
+    Run(Box<Wanted>),
+    /// Put a request into the queue, from a file, from stdin (-) or from --objective
+    Submit(Box<Submitted>),
+    /// List sessions, newest first
+    List(Filter),
+    /// Show one session: status, iterations, answer
+    Show(Which),
+    /// Print what the agent of a session said
+    Logs(Logs),
+    /// Watch sessions live
+    Watch(WatchWhich),
+    /// Answer the question a session waits on
+    Answer(Answer),
+    /// Pause a session after its running iteration
+    Pause(Pause),
+    /// Resume a paused session
+    Resume(Which),
+    /// Cancel a session; a running agent is ended
+    Cancel(Which),
+    /// Start a session's request afresh, in a new workspace
+    Retry(Again),
+    /// Go on where an ended session stopped, in the same workspace with the same handoff
+    Continue(Again),
+    /// List the agents
+    Agents,
+    /// Write the commented reference configuration
+    Init(Init),
+    /// Check that everything is in place
+    Doctor,
+    /// Show it all at work, with nothing configured
+    Demo(Demo),
+    /// Look after the database
+    #[command(subcommand)]
+    Db(Db),
+    /// Print the JSON Schema of a request or of the configuration
+    Schema(Schema),
+    /// Print the completion script for a shell
+    Completions(Completions),
+    /// Print the manual page, or write one page per command into a directory
+    Man(Man),
+    /// Supervise one turn (started by the daemon)
+    #[command(hide = true)]
+    Shim { directory: PathBuf },
+    /// Play one iteration of the built-in agent (started by the daemon)
+    #[command(hide = true)]
+    Rehearse,
+}
+
+/// A session of one's own.
+#[derive(Debug, Args)]
+pub struct Wanted {
+    /// What is to be done; - reads it from stdin
+    #[arg(value_name = "OBJECTIVE")]
+    pub objective: Option<String>,
+    /// Take the request from a file instead; options given here win over it
+    #[arg(long, value_name = "FILE", conflicts_with = "objective")]
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub options: RequestOptions,
+}
+
+/// A request for the queue.
+#[derive(Debug, Args)]
+pub struct Submitted {
+    /// The request file; - reads it from stdin
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// What is to be done, when no file is given
+    #[arg(long, value_name = "TEXT", conflicts_with = "file")]
+    pub objective: Option<String>,
+    /// Wait until the session has ended, and print its answer
+    #[arg(long)]
+    pub wait: bool,
+    #[command(flatten)]
+    pub options: RequestOptions,
+}
+
+/// Which session.
+#[derive(Clone, Debug, Args)]
+pub struct Which {
+    /// The session: its id, the start of it, or the short id that listings show
+    #[arg(value_name = "ID")]
+    pub id: String,
+}
+
+/// Which sessions to list.
+#[derive(Debug, Args)]
+pub struct Filter {
+    /// Only sessions in this state
+    #[arg(long, value_name = "STATE")]
+    pub status: Option<String>,
+    /// At most so many
+    #[arg(long, short = 'n', default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000), value_name = "COUNT")]
+    pub limit: u32,
+}
+
+/// Which output to print.
+#[derive(Debug, Args)]
+pub struct Logs {
+    #[command(flatten)]
+    pub which: Which,
+    /// Go on printing until the session has ended
+    #[arg(short, long)]
+    pub follow: bool,
+    /// Only this iteration
+    #[arg(long, value_name = "N")]
+    pub iteration: Option<i64>,
+    /// Print the prompt instead of the output
+    #[arg(long)]
+    pub prompt: bool,
+}
+
+/// Which session to watch.
+#[derive(Debug, Args)]
+pub struct WatchWhich {
+    /// One session; all open ones when left out
+    #[arg(value_name = "ID")]
+    pub id: Option<String>,
+}
+
+/// An answer.
+#[derive(Debug, Args)]
+pub struct Answer {
+    #[command(flatten)]
+    pub which: Which,
+    /// The answer; - reads it from stdin. A number picks an option
+    #[arg(value_name = "TEXT")]
+    pub text: String,
+}
+
+/// A pause.
+#[derive(Debug, Args)]
+pub struct Pause {
+    #[command(flatten)]
+    pub which: Which,
+    /// End the running iteration at once; it does not count
+    #[arg(long)]
+    pub now: bool,
+}
+
+/// A new session after an old one.
+#[derive(Debug, Args)]
+pub struct Again {
+    #[command(flatten)]
+    pub which: Which,
+    #[command(flatten)]
+    pub options: RequestOptions,
+}
+
+/// Where the configuration goes.
+#[derive(Debug, Args)]
+pub struct Init {
+    /// Replace a file that is there
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// How the demonstration is shown.
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// Remove the demonstration's files at the end
+    #[arg(long)]
+    pub clean: bool,
+}
+
+/// What to do with the database.
+#[derive(Debug, Subcommand)]
+pub enum Db {
+    /// Check its integrity
+    Check,
+    /// Copy it, consistently, while the daemon goes on
+    Backup {
+        /// The new file
+        file: PathBuf,
+    },
+    /// Delete sessions that ended long ago, with their logs
+    Prune {
+        /// How long ago, as 30d or 12h
+        #[arg(long, value_name = "AGE")]
+        older_than: crate::model::period::Period,
+    },
+}
+
+/// Whose schema.
+#[derive(Debug, Args)]
+pub struct Schema {
+    #[arg(value_enum)]
+    pub what: SchemaOf,
+}
+
+/// The things that have a schema.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum SchemaOf {
+    Request,
+    Config,
+}
+
+/// For which shell.
+#[derive(Debug, Args)]
+pub struct Completions {
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// Where the manual goes.
+#[derive(Debug, Args)]
+pub struct Man {
+    /// Write one page per command into this directory
+    #[arg(long, value_name = "DIR")]
+    pub into: Option<PathBuf>,
+}

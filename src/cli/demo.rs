@@ -1,0 +1,89 @@
+//! `ralphd demo`: the whole way of a request, live, with nothing configured and no network.
+
+use super::arguments::Demo;
+use super::desk::{Desk, house};
+use super::exit::Exit;
+use super::{follow, output};
+use crate::agent::rehearsal;
+use crate::clock::new_id;
+use crate::config::Config;
+use crate::daemon;
+use crate::model::id::short;
+use crate::process::Supervisor;
+use crate::report;
+use crate::store::sessions;
+use anyhow::{Context, Result};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::sync::{oneshot, watch};
+
+pub fn demo(desk: Desk, demo: &Demo) -> Result<Exit> {
+    let state = std::env::temp_dir().join(format!("ralphd-demo-{}", short(&new_id())));
+    let exit = desk.block_on(show(&state))?;
+    if demo.clean {
+        std::fs::remove_dir_all(&state)
+            .with_context(|| format!("cannot remove {}", state.display()))?;
+    } else {
+        output::print_line(&format!(
+            "\nLook further:\n  sqlite3 -readonly {0}/ralphd.db 'SELECT * FROM v_session_progress'\n  ralphd --state {0} list\n\nAll of it is in {0}; remove it when you have seen enough.",
+            state.display()
+        ))?;
+    }
+    Ok(exit)
+}
+
+async fn show(state: &Path) -> Result<Exit> {
+    let house = house(Arc::new(Config::default()), state, Supervisor::default())?;
+    let (down, shutdown) = watch::channel(false);
+    let (tell_ready, ready) = oneshot::channel();
+    let running = tokio::spawn(daemon::run(house.clone(), shutdown, move || {
+        let _ = tell_ready.send(());
+    }));
+    if ready.await.is_err() {
+        running.await??;
+        anyhow::bail!("the daemon ended before it was ready");
+    }
+    output::print_line(&format!("A daemon is running on {}", state.display()))?;
+    drop_request(state)?;
+    let mut session = None;
+    follow::follow(&house.store, None, 0, |event| {
+        if let Some(line) = follow::line_of(event) {
+            output::print_line(&line)?;
+        }
+        session = session.take().or_else(|| event.session_id.clone());
+        Ok(match event.kind.as_str() {
+            "session.completed" | "session.failed" | "session.cancelled" => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        })
+    })
+    .await?;
+    down.send_replace(true);
+    running.await??;
+    let id = session.context("no session appeared")?;
+    let session = house
+        .store
+        .read(move |sql| sessions::expect(sql, &id))
+        .await?;
+    let answer = report::text_path(&state.join("outbox"), &session);
+    let text = std::fs::read_to_string(&answer)
+        .with_context(|| format!("cannot read {}", answer.display()))?;
+    output::print_line(&format!("\nThe answer, {}:\n\n{text}", answer.display()))?;
+    Ok(Exit::of_session(&session))
+}
+
+/// Drops a request as a person would: written elsewhere, then moved in.
+fn drop_request(state: &Path) -> Result<()> {
+    let text = format!(
+        "---\nmax_iterations: 5\nverify: {}\n---\nWrite a haiku about a long night of work into haiku.txt, one line per iteration.\n",
+        rehearsal::VERIFY
+    );
+    let (draft, request) = (state.join("haiku.md"), state.join("inbox").join("haiku.md"));
+    std::fs::write(&draft, &text)
+        .and_then(|()| std::fs::rename(&draft, &request))
+        .context("cannot drop the request")?;
+    output::print_line(&format!(
+        "A request is dropped into {}:\n\n{text}",
+        request.display()
+    ))
+}

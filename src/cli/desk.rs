@@ -1,0 +1,98 @@
+//! What every verb has before it: the configuration, the state directory, the wishes for output, and the way to the store.
+
+use super::arguments::Global;
+use crate::agent::roster::Roster;
+use crate::config::{Config, Environment, paths};
+use crate::engine::House;
+use crate::engine::prompt::Prompts;
+use crate::files;
+use crate::process::Supervisor;
+use crate::store::{DATABASE_FILE, Store};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The opened configuration and state.
+pub struct Desk {
+    pub global: Global,
+    pub config: Arc<Config>,
+    /// The file the configuration came from.
+    pub config_file: Option<PathBuf>,
+    pub state: PathBuf,
+}
+
+impl Desk {
+    /// Reads the configuration and finds the state directory; nothing is made yet.
+    pub fn open(global: Global) -> Result<Self> {
+        let environment = Environment::of_process();
+        let loaded = Config::load(global.config.as_deref(), &environment)?;
+        let state = paths::state_directory(
+            global.state.as_deref(),
+            loaded.config.state.as_deref(),
+            &environment,
+        )?;
+        Ok(Self {
+            global,
+            config: Arc::new(loaded.config),
+            config_file: loaded.file,
+            state: std::path::absolute(&state)?,
+        })
+    }
+
+    /// Runs async work to its end; small commands need no threads of their own.
+    pub fn block_on<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        runtime.block_on(work)
+    }
+
+    /// Opens the store, making the state directory when it is not there yet.
+    pub fn store(&self) -> Result<Store> {
+        make_state(&self.state)?;
+        Store::open(&self.state)
+    }
+
+    /// Opens a store that must be there already, for commands that only look.
+    pub fn existing_store(&self) -> Result<Store> {
+        if !self.state.join(DATABASE_FILE).exists() {
+            bail!(
+                "there is no ralphd state in {} yet; start with 'ralphd serve' or 'ralphd run', or name another place with --state",
+                self.state.display()
+            );
+        }
+        Store::open(&self.state)
+    }
+
+    /// Everything a worker needs.
+    pub fn house(&self) -> Result<Arc<House>> {
+        house(self.config.clone(), &self.state, Supervisor::default())
+    }
+}
+
+/// Opens everything a worker needs on a state directory.
+pub fn house(config: Arc<Config>, state: &Path, supervisor: Supervisor) -> Result<Arc<House>> {
+    make_state(state)?;
+    let program = std::env::current_exe().context("cannot find this program's own file")?;
+    Ok(Arc::new(House {
+        store: Store::open(state)?,
+        roster: Roster::new(&config, supervisor, program)?,
+        prompts: Prompts::load(config.prompts.dir.as_deref())?,
+        state: state.to_owned(),
+        config,
+    }))
+}
+
+fn make_state(state: &Path) -> Result<()> {
+    for part in [
+        "inbox/accepted",
+        "inbox/rejected",
+        "outbox",
+        "workspaces",
+        "logs",
+        "turns",
+    ] {
+        files::make_private_directory(&state.join(part))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,488 @@
+//! How things look: colours, tables, times, money, and text by strangers made harmless. The one place that decides it.
+//! It must not know what is printed; a closed pipe comes back as an error, never as a panic.
+
+use anyhow::Result;
+use std::io::{IsTerminal, Write};
+
+/// The width taken where a terminal does not tell its own.
+const USUAL_WIDTH: usize = 80;
+const USUAL_HEIGHT: usize = 24;
+/// The flexible column of a table is never cut below this, however narrow the terminal.
+const LEAST_FLEXIBLE_CHARS: usize = 12;
+const GAP: &str = "  ";
+
+/// How a piece of text stands out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    #[default]
+    Plain,
+    Bold,
+    Dim,
+    Good,
+    Notice,
+    Bad,
+    Active,
+}
+
+impl Style {
+    fn code(self) -> &'static str {
+        match self {
+            Style::Plain => "",
+            Style::Bold => "\x1b[1m",
+            Style::Dim => "\x1b[2m",
+            Style::Good => "\x1b[32m",
+            Style::Notice => "\x1b[33m",
+            Style::Bad => "\x1b[31m",
+            Style::Active => "\x1b[36m",
+        }
+    }
+}
+
+/// What stdout is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    pub terminal: bool,
+    pub colours: bool,
+    /// Nothing where lines may be as long as they like.
+    pub width: Option<usize>,
+}
+
+impl Look {
+    /// Asks stdout and the environment.
+    pub fn of_stdout() -> Self {
+        let terminal = std::io::stdout().is_terminal();
+        let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Self {
+            terminal: terminal && !dumb,
+            colours: terminal && !unwanted && !dumb,
+            width: terminal.then(|| terminal_size().0),
+        }
+    }
+
+    /// The text in its style, where there are colours.
+    pub fn paint(&self, style: Style, text: &str) -> String {
+        if !self.colours || style == Style::Plain || text.is_empty() {
+            return text.to_owned();
+        }
+        format!("{}{text}\x1b[0m", style.code())
+    }
+}
+
+/// Columns and rows of the terminal that stdout is.
+pub fn terminal_size() -> (usize, usize) {
+    match rustix::termios::tcgetwinsize(rustix::stdio::stdout()) {
+        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
+            (usize::from(size.ws_col), usize::from(size.ws_row))
+        }
+        _ => (USUAL_WIDTH, USUAL_HEIGHT),
+    }
+}
+
+/// Text by strangers on one line: nothing in it can move the cursor, turn the reading direction or hide.
+pub fn harmless(text: &str) -> String {
+    text.chars()
+        .map(|character| match character {
+            '\n' | '\t' => ' ',
+            other => harmless_character(other),
+        })
+        .collect()
+}
+
+/// Text by strangers over several lines: line ends and tabs stay what they are.
+pub fn harmless_lines(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    text.chars()
+        .map(|character| match character {
+            '\n' | '\t' => character,
+            other => harmless_character(other),
+        })
+        .collect()
+}
+
+fn harmless_character(character: char) -> char {
+    match character {
+        // The pictures of the control characters stand in the same order as these.
+        '\0'..='\x1f' => char::from_u32(0x2400 + character as u32).unwrap_or('\u{fffd}'),
+        '\x7f' => '\u{2421}',
+        '\u{80}'..='\u{9f}' => '\u{fffd}',
+        '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}' => '\u{fffd}',
+        '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}' => '\u{fffd}',
+        other => other,
+    }
+}
+
+/// The first line with anything on it, harmless.
+pub fn first_line(text: &str) -> String {
+    harmless(
+        text.lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+            .unwrap_or_default(),
+    )
+}
+
+/// The last line with anything on it, harmless.
+pub fn last_line(text: &str) -> String {
+    harmless(
+        text.lines()
+            .map(str::trim)
+            .rfind(|line| !line.is_empty())
+            .unwrap_or_default(),
+    )
+}
+
+/// At most so many characters; a cut is marked.
+pub fn cut(text: &str, max_chars: usize) -> String {
+    if text.chars().nth(max_chars).is_none() {
+        return text.to_owned();
+    }
+    let mut kept: String = text.chars().take(max_chars.saturating_sub(1)).collect();
+    if max_chars > 0 {
+        kept.push('…');
+    }
+    kept
+}
+
+/// A length of time: `4s`, `3m 12s`, `2h 05m`, `3d 04h`.
+pub fn duration(ms: i64) -> String {
+    let seconds = ms.max(0) / 1000;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
+        _ => format!("{}d {:02}h", seconds / 86_400, seconds / 3600 % 24),
+    }
+}
+
+/// A length of time in its largest unit: `4s`, `3m`, `2h`, `5d`.
+pub fn age(ms: i64) -> String {
+    let whole = duration(ms);
+    whole.split(' ').next().unwrap_or_default().to_owned()
+}
+
+/// Local time as `2026-11-16 03:00`.
+pub fn local_time(at_ms: i64) -> String {
+    zoned(at_ms, "%Y-%m-%d %H:%M")
+}
+
+/// Local time to the second, for lines of a history.
+pub fn local_time_exact(at_ms: i64) -> String {
+    zoned(at_ms, "%Y-%m-%d %H:%M:%S")
+}
+
+/// Local time as `03:00` within a day of `now_ms`, with the date beyond.
+pub fn clock_time(at_ms: i64, now_ms: i64) -> String {
+    const DAY_MS: u64 = 86_400_000;
+    match at_ms.abs_diff(now_ms) < DAY_MS {
+        true => zoned(at_ms, "%H:%M"),
+        false => local_time(at_ms),
+    }
+}
+
+fn zoned(at_ms: i64, format: &str) -> String {
+    match jiff::Timestamp::from_millisecond(at_ms) {
+        Ok(time) => time
+            .to_zoned(jiff::tz::TimeZone::system())
+            .strftime(format)
+            .to_string(),
+        Err(_) => at_ms.to_string(),
+    }
+}
+
+/// Dollars and cents; less than a cent is not nothing.
+pub fn money(usd: f64) -> String {
+    match usd > 0.0 && usd < 0.005 {
+        true => format!("${usd:.4}"),
+        false => format!("${usd:.2}"),
+    }
+}
+
+/// Bytes in a unit that people read.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut amount = bytes as f64;
+    let mut unit = 0;
+    while amount >= 1024.0 && unit + 1 < UNITS.len() {
+        amount /= 1024.0;
+        unit += 1;
+    }
+    match unit {
+        0 => format!("{bytes} B"),
+        _ => format!("{amount:.1} {}", UNITS[unit]),
+    }
+}
+
+/// Writes text and a line end to stdout.
+pub fn print_line(text: &str) -> Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "{text}")?;
+    Ok(stdout.flush()?)
+}
+
+/// Writes lines to stdout.
+pub fn print_lines(lines: &[String]) -> Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    for line in lines {
+        writeln!(stdout, "{line}")?;
+    }
+    Ok(stdout.flush()?)
+}
+
+/// Writes a value to stdout as JSON that people can read too.
+pub fn print_json(value: &impl serde::Serialize) -> Result<()> {
+    print_line(&serde_json::to_string_pretty(value)?)
+}
+
+/// Writes a value to stdout as JSON on a line of its own.
+pub fn print_json_line(value: &impl serde::Serialize) -> Result<()> {
+    print_line(&serde_json::to_string(value)?)
+}
+
+/// A word to the person on stderr; it is not worth failing for.
+pub fn remark(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// One field of a table.
+#[derive(Clone, Debug, Default)]
+pub struct Cell {
+    text: String,
+    style: Style,
+}
+
+impl From<(String, Style)> for Cell {
+    fn from((text, style): (String, Style)) -> Self {
+        Self {
+            text: harmless(&text),
+            style,
+        }
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        (text, Style::Plain).into()
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+/// Rows under titles. One column gives way where the terminal is too narrow; columns with nothing in them are left out.
+pub struct Table {
+    titles: Vec<&'static str>,
+    flexible: usize,
+    rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// An empty table; `flexible` is the position of the column that is cut to fit.
+    pub fn new(titles: &[&'static str], flexible: usize) -> Self {
+        Self {
+            titles: titles.to_vec(),
+            flexible,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row, one cell for each title.
+    pub fn row(&mut self, cells: Vec<Cell>) {
+        self.rows.push(cells);
+    }
+
+    /// The table as lines: the titles first.
+    pub fn lines(&self, look: &Look) -> Vec<String> {
+        let widths = self.widths(look.width);
+        let titles = self
+            .titles
+            .iter()
+            .map(|title| ((*title).to_owned(), Style::Dim).into())
+            .collect();
+        std::iter::once(&titles)
+            .chain(&self.rows)
+            .map(|cells: &Vec<Cell>| line(cells, &widths, look))
+            .collect()
+    }
+
+    /// The width of each column; zero leaves it out.
+    fn widths(&self, limit: Option<usize>) -> Vec<usize> {
+        let mut widths: Vec<usize> = (0..self.titles.len())
+            .map(|column| {
+                let texts = self.rows.iter().filter_map(|row| row.get(column));
+                let widest = texts
+                    .map(|cell| cell.text.chars().count())
+                    .max()
+                    .unwrap_or(0);
+                if widest == 0 {
+                    0
+                } else {
+                    widest.max(self.titles[column].chars().count())
+                }
+            })
+            .collect();
+        if let Some(limit) = limit {
+            let shown = widths.iter().filter(|width| **width > 0).count();
+            let gaps = GAP.len() * shown.saturating_sub(1);
+            let others: usize = widths.iter().sum::<usize>() - widths[self.flexible] + gaps;
+            let room = limit.saturating_sub(others).max(LEAST_FLEXIBLE_CHARS);
+            widths[self.flexible] = widths[self.flexible].min(room);
+        }
+        widths
+    }
+}
+
+fn line(cells: &[Cell], widths: &[usize], look: &Look) -> String {
+    let mut line = String::new();
+    let mut owed = 0;
+    for (cell, width) in cells.iter().zip(widths).filter(|(_, width)| **width > 0) {
+        // Spaces are written only once something follows them.
+        line.push_str(&" ".repeat(owed));
+        let text = cut(&cell.text, *width);
+        owed = width - text.chars().count() + GAP.len();
+        line.push_str(&look.paint(cell.style, &text));
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Look = Look {
+        terminal: false,
+        colours: false,
+        width: None,
+    };
+
+    #[test]
+    fn strangers_text_is_harmless() {
+        for (text, expected) in [
+            ("plain äöü 日本 🎉", "plain äöü 日本 🎉"),
+            ("\x1b[31mred\x1b[0m", "␛[31mred␛[0m"),
+            ("two\nlines\tand\rmore", "two lines and␍more"),
+            ("\u{9b}31m \u{7f} \0", "\u{fffd}31m ␡ ␀"),
+            (
+                "a\u{202e}b\u{2066}c\u{200f}d",
+                "a\u{fffd}b\u{fffd}c\u{fffd}d",
+            ),
+        ] {
+            assert_eq!(harmless(text), expected, "{text:?}");
+        }
+        assert_eq!(harmless_lines("a\r\nb\n\tc\x1b"), "a\nb\n\tc␛");
+    }
+
+    #[test]
+    fn nothing_that_controls_a_terminal_survives() {
+        for code in (0..0x11_0000).filter_map(char::from_u32) {
+            let shown = harmless(&code.to_string());
+            assert!(!shown.chars().any(char::is_control), "{code:?}");
+        }
+    }
+
+    #[test]
+    fn lengths_of_time() {
+        for (seconds, long, short) in [
+            (-5, "0s", "0s"),
+            (4, "4s", "4s"),
+            (59, "59s", "59s"),
+            (192, "3m 12s", "3m"),
+            (3600, "1h 00m", "1h"),
+            (7500, "2h 05m", "2h"),
+            (86_400, "1d 00h", "1d"),
+            (273_600, "3d 04h", "3d"),
+        ] {
+            assert_eq!(duration(seconds * 1000), long);
+            assert_eq!(age(seconds * 1000), short);
+        }
+    }
+
+    #[test]
+    fn money_and_sizes() {
+        for (usd, shown) in [
+            (0.0, "$0.00"),
+            (0.42, "$0.42"),
+            (12.5, "$12.50"),
+            (0.0021, "$0.0021"),
+        ] {
+            assert_eq!(money(usd), shown);
+        }
+        for (bytes, shown) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1536, "1.5 KiB"),
+            (5 << 30, "5.0 GiB"),
+        ] {
+            assert_eq!(size(bytes), shown);
+        }
+    }
+
+    #[test]
+    fn cuts_are_marked() {
+        for (text, max, expected) in [
+            ("abc", 3, "abc"),
+            ("abcd", 3, "ab…"),
+            ("äöüß", 2, "ä…"),
+            ("ab", 0, ""),
+            ("", 0, ""),
+        ] {
+            assert_eq!(cut(text, max), expected);
+        }
+    }
+
+    #[test]
+    fn one_column_gives_way_and_empty_ones_are_left_out() {
+        let mut table = Table::new(&["ID", "COST", "OBJECTIVE", "AGE"], 2);
+        table.row(vec![
+            "aa".into(),
+            "".into(),
+            "a rather long objective indeed".into(),
+            "3m".into(),
+        ]);
+        table.row(vec![
+            "bbbb".into(),
+            "".into(),
+            "short\x1b".into(),
+            "".into(),
+        ]);
+        assert_eq!(
+            table.lines(&PLAIN),
+            [
+                "ID    OBJECTIVE                       AGE",
+                "aa    a rather long objective indeed  3m",
+                "bbbb  short␛",
+            ]
+        );
+        for width in [25, 30, 40] {
+            let look = Look {
+                width: Some(width),
+                ..PLAIN
+            };
+            let lines = table.lines(&look);
+            assert!(
+                lines.iter().all(|line| line.chars().count() <= width),
+                "{width}: {lines:#?}"
+            );
+            assert!(lines[1].contains('…'));
+        }
+        let narrow = Look {
+            width: Some(5),
+            ..PLAIN
+        };
+        assert_eq!(table.lines(&narrow)[1], "aa    a rather lo…  3m");
+    }
+
+    #[test]
+    fn colours_only_where_wanted() {
+        let coloured = Look {
+            colours: true,
+            ..PLAIN
+        };
+        assert_eq!(coloured.paint(Style::Bad, "no"), "\x1b[31mno\x1b[0m");
+        assert_eq!(coloured.paint(Style::Plain, "x"), "x");
+        assert_eq!(PLAIN.paint(Style::Bad, "no"), "no");
+    }
+}

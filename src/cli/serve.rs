@@ -1,0 +1,78 @@
+//! `ralphd serve`: the daemon in the foreground, as systemd or a terminal runs it.
+
+use super::desk::Desk;
+use super::exit::Exit;
+use crate::config::{LogFormat, LogLevel};
+use crate::daemon;
+use anyhow::{Context, Result};
+use sd_notify::NotifyState;
+use std::io::IsTerminal;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tracing_subscriber::filter::LevelFilter;
+
+/// Two threads: one may wait for a slow disk while the other keeps the promises of time.
+const WORKER_THREADS: usize = 2;
+
+pub fn serve(desk: Desk) -> Result<Exit> {
+    start_log(&desk);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKER_THREADS)
+        .enable_all()
+        .build()?;
+    runtime.block_on(work(desk))?;
+    // Reads that hang on a dead disk must not keep a stopped daemon alive.
+    runtime.shutdown_background();
+    Ok(Exit::Done)
+}
+
+async fn work(desk: Desk) -> Result<()> {
+    let house = desk.house()?;
+    let (down, shutdown) = watch::channel(false);
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::info!("stopping: running agents are ended, their tasks are parked");
+        daemon::notify(&[
+            NotifyState::Stopping,
+            NotifyState::Status("stopping: ending running agents"),
+        ]);
+        down.send_replace(true);
+    });
+    let state = desk.state.clone();
+    let ready = move || {
+        tracing::info!(pid = std::process::id(), state = %state.display(), "ready");
+        let status = format!("working on {}", state.display());
+        daemon::notify(&[NotifyState::Ready, NotifyState::Status(&status)]);
+    };
+    daemon::run(house, shutdown, ready).await
+}
+
+fn start_log(desk: &Desk) {
+    let global = &desk.global;
+    let level = match (global.quiet, global.verbose, desk.config.log.level) {
+        (true, _, _) => LevelFilter::ERROR,
+        (_, 1, _) => LevelFilter::DEBUG,
+        (_, 2.., _) => LevelFilter::TRACE,
+        (_, _, LogLevel::Error) => LevelFilter::ERROR,
+        (_, _, LogLevel::Warn) => LevelFilter::WARN,
+        (_, _, LogLevel::Info) => LevelFilter::INFO,
+        (_, _, LogLevel::Debug) => LevelFilter::DEBUG,
+        (_, _, LogLevel::Trace) => LevelFilter::TRACE,
+    };
+    let coloured = std::io::stderr().is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let log = tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_max_level(level)
+        .with_target(false)
+        .with_ansi(coloured);
+    match desk.config.log.format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().init(),
+    }
+}

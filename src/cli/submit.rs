@@ -1,0 +1,218 @@
+//! `ralphd submit`: a request into the queue, durable when this returns.
+
+use super::arguments::Submitted;
+use super::desk::Desk;
+use super::exit::{Exit, Failure};
+use super::{follow, output};
+use crate::agent::roster::Roster;
+use crate::daemon;
+use crate::model::id::short;
+use crate::model::request::Request;
+use crate::model::session::{SessionState, Trigger};
+use crate::process::Supervisor;
+use crate::queue::wake;
+use crate::store::Store;
+use crate::store::sessions::{self, Created, Session};
+use crate::trigger::intake::{Origin, Reception, parse};
+use anyhow::{Context, Result, bail};
+use serde_json::json;
+use std::io::{IsTerminal, Read};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+pub fn submit(desk: Desk, wanted: Submitted) -> Result<Exit> {
+    let (request, stem) = read_request(&desk, wanted.file.as_deref(), wanted.objective)?;
+    let request = wanted.options.over(&request);
+    let origin = Origin {
+        stem,
+        ..Origin::new(Trigger::Cli)
+    };
+    desk.block_on(async {
+        let store = desk.store()?;
+        let created = admit(&desk, &store, request, origin).await?;
+        announce(&desk, &created)?;
+        match wanted.wait {
+            true => wait_for(&desk, &store, created.id()).await,
+            false => Ok(Exit::Done),
+        }
+    })
+}
+
+/// Makes the session durable and wakes the daemon.
+pub async fn admit(
+    desk: &Desk,
+    store: &Store,
+    request: Request,
+    origin: Origin,
+) -> Result<Created> {
+    let roster = Roster::new(
+        &desk.config,
+        Supervisor::default(),
+        std::env::current_exe()?,
+    )?;
+    let reception = Reception {
+        config: &desk.config,
+        roster: &roster,
+        state: &desk.state,
+        store,
+    };
+    let created = reception.admit(request, origin).await?;
+    wake::ring(&desk.state);
+    Ok(created)
+}
+
+/// Says which session stands for the request, and whether anybody will work on it.
+pub fn announce(desk: &Desk, created: &Created) -> Result<()> {
+    let new = matches!(created, Created::New(_));
+    if desk.global.json {
+        output::print_json(&json!({"session_id": created.id(), "new": new}))?;
+    } else {
+        output::print_line(created.id())?;
+    }
+    if !new && !desk.global.quiet {
+        eprintln!("ralphd: this request was submitted before, under the same idempotency key");
+    }
+    warn_without_daemon(desk);
+    Ok(())
+}
+
+/// What is queued waits for a daemon; silence about its absence would be a trap.
+pub fn warn_without_daemon(desk: &Desk) {
+    if daemon::running_pid(&desk.state).is_none() && !desk.global.quiet {
+        eprintln!(
+            "ralphd: no daemon is running on {}; start one with 'ralphd serve'",
+            desk.state.display()
+        );
+    }
+}
+
+/// Waits until a session has ended or waits for a person, then prints what came of it.
+pub async fn wait_for(desk: &Desk, store: &Store, id: &str) -> Result<Exit> {
+    let session = id.to_owned();
+    let mut stands = look(store, &session).await?;
+    if !is_settled(&stands) {
+        let quiet = desk.global.quiet || desk.global.json;
+        follow::follow(store, Some(id), 0, |event| {
+            if let Some(line) = follow::line_of(event).filter(|_| !quiet) {
+                eprintln!("{line}");
+            }
+            Ok(match event.kind.as_str() {
+                "session.completed"
+                | "session.failed"
+                | "session.cancelled"
+                | "session.awaiting_human" => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            })
+        })
+        .await?;
+        stands = look(store, &session).await?;
+    }
+    conclude(desk, &stands)
+}
+
+/// Prints the answer, or what stands in its place, and finds the exit code.
+pub fn conclude(desk: &Desk, session: &Session) -> Result<Exit> {
+    if desk.global.json {
+        output::print_json(session)?;
+        return Ok(Exit::of_session(session));
+    }
+    if let Some(answer) = &session.final_answer {
+        output::print_line(answer)?;
+    }
+    let id = short(&session.id);
+    match session.status {
+        SessionState::Completed => {}
+        SessionState::AwaitingHuman => {
+            let question = session
+                .human_context
+                .as_ref()
+                .and_then(|context| context["question"].as_str());
+            eprintln!(
+                "ralphd: session {id} asks: {}",
+                output::harmless(question.unwrap_or_default())
+            );
+            eprintln!("ralphd: answer with 'ralphd answer {id} TEXT'");
+        }
+        status => {
+            let detail = session
+                .end_detail
+                .as_deref()
+                .unwrap_or("no reason was given");
+            let reason = session.end_reason.map_or("", |reason| reason.as_str());
+            eprintln!(
+                "ralphd: session {id} {status} ({reason}): {}",
+                output::harmless(detail)
+            );
+            eprintln!(
+                "ralphd: go on with 'ralphd continue {id}', look closer with 'ralphd show {id}'"
+            );
+        }
+    }
+    Ok(Exit::of_session(session))
+}
+
+async fn look(store: &Store, id: &str) -> Result<Session> {
+    let id = id.to_owned();
+    store.read(move |sql| sessions::expect(sql, &id)).await
+}
+
+fn is_settled(session: &Session) -> bool {
+    session.status.is_terminal() || session.status == SessionState::AwaitingHuman
+}
+
+/// The request of a file, of stdin, or of a plain objective; and the stem for its answer.
+pub fn read_request(
+    desk: &Desk,
+    file: Option<&Path>,
+    objective: Option<String>,
+) -> Result<(Request, Option<String>)> {
+    let max_bytes = desk.config.inbox.max_bytes;
+    match (file, objective) {
+        (Some(path), _) if path == Path::new("-") => Ok((parse(&from_stdin(max_bytes)?)?, None)),
+        (Some(path), _) => {
+            let bytes = crate::files::read_regular(path, max_bytes)
+                .map_err(|problem| Failure(format!("cannot take {}: {problem}", path.display())))?;
+            let text = String::from_utf8(bytes)
+                .map_err(|_| Failure(format!("{} is not UTF-8", path.display())))?;
+            let request = parse(&text).with_context(|| format!("{}", path.display()))?;
+            Ok((
+                request,
+                path.file_stem()
+                    .map(|stem| stem.to_string_lossy().into_owned()),
+            ))
+        }
+        (None, Some(words)) => {
+            let objective = if words == "-" {
+                from_stdin(max_bytes)?
+            } else {
+                words
+            };
+            Ok((
+                Request {
+                    objective: objective.trim().to_owned(),
+                    ..Request::default()
+                },
+                None,
+            ))
+        }
+        (None, None) if !std::io::stdin().is_terminal() => {
+            Ok((parse(&from_stdin(max_bytes)?)?, None))
+        }
+        (None, None) => bail!(Failure(
+            "say what is to be done: give an objective, a file, or - for stdin".to_owned()
+        )),
+    }
+}
+
+pub fn from_stdin(max_bytes: u64) -> Result<String> {
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .lock()
+        .take(max_bytes + 1)
+        .read_to_end(&mut bytes)
+        .context("cannot read stdin")?;
+    if bytes.len() as u64 > max_bytes {
+        bail!(Failure(format!("stdin holds more than {max_bytes} bytes")));
+    }
+    Ok(String::from_utf8(bytes).map_err(|_| Failure("stdin is not UTF-8".to_owned()))?)
+}

@@ -1,0 +1,91 @@
+//! The commented reference `config/ralphd.toml` against the code: every key, every default, no other.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::*;
+use crate::model::document::Shape;
+use crate::model::document::shape::Kind;
+
+fn read(text: &str) -> Result<Config, ConfigError> {
+    let environment = [("HOME", "/home/u")].into_iter().collect();
+    Config::from_text(
+        text,
+        Some(Path::new("/etc/ralphd/ralphd.toml")),
+        &environment,
+    )
+}
+
+#[test]
+fn the_reference_is_the_default() {
+    assert_eq!(read(REFERENCE), Ok(Config::default()));
+}
+
+#[test]
+fn the_reference_with_every_key_is_valid() {
+    let uncommented: String = REFERENCE
+        .lines()
+        .map(|line| format!("{}\n", uncomment(line)))
+        .collect();
+    let config = read(&uncommented).unwrap();
+    assert_eq!(
+        config.state.as_deref(),
+        Some(Path::new("/home/u/.local/state/ralphd"))
+    );
+    assert_eq!(
+        config.prompts.dir.as_deref(),
+        Some(Path::new("/etc/ralphd/prompts"))
+    );
+    assert_eq!(config.agents["writer"].limits.cpu_seconds, Some(3600));
+    assert_eq!(config.inboxes[0].defaults.max_iterations, Some(20));
+}
+
+#[test]
+fn the_reference_has_every_key_and_no_other() {
+    let mut section = String::new();
+    let mut written = BTreeSet::new();
+    for line in REFERENCE.lines().map(uncomment) {
+        if let Some(name) = line.strip_prefix('[') {
+            section = name
+                .trim_matches(['[', ']'])
+                .replace("agents.writer", "agents.*");
+        } else if let Some((key, _)) = line.split_once(" = ").filter(|_| !line.starts_with('#')) {
+            let dot = if section.is_empty() { "" } else { "." };
+            assert!(
+                written.insert(format!("{section}{dot}{key}")),
+                "{key} twice"
+            );
+        }
+    }
+    let mut known = BTreeSet::new();
+    collect_keys("", &Shape::of::<Config>(), &mut known);
+    assert_eq!(written, known);
+}
+
+/// In the reference `#key` is a key without a default, `# words` is prose.
+fn uncomment(line: &str) -> &str {
+    match line.strip_prefix('#') {
+        Some(rest) if !rest.starts_with(' ') && !rest.is_empty() => rest,
+        _ => line,
+    }
+}
+
+fn collect_keys(path: &str, shape: &Shape, keys: &mut BTreeSet<String>) {
+    let dot = if path.is_empty() { "" } else { "." };
+    match &shape.kind {
+        Kind::Table(table) if path != "inboxes.defaults" => {
+            for (name, field) in &table.fields {
+                collect_keys(&format!("{path}{dot}{name}"), field, keys);
+            }
+            if let Some(rest) = &table.rest {
+                collect_keys(&format!("{path}{dot}*"), rest, keys);
+            }
+        }
+        Kind::List(list) if matches!(list.item.kind, Kind::Table(_)) => {
+            collect_keys(path, &list.item, keys)
+        }
+        _ => {
+            keys.insert(path.to_owned());
+        }
+    }
+}

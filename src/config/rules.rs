@@ -1,0 +1,144 @@
+//! What must hold between keys. The tree tells where a key was given; a key that was not given has its
+//! default, and the other one is blamed.
+
+use std::path::Path;
+
+use super::agent::{REHEARSAL, WITHOUT_CONFIGURATION};
+use super::{Config, Queue};
+use crate::model::document::{Finding, Node, Place, Value};
+use crate::model::nearest::nearest;
+
+pub(super) fn broken(config: &Config, tree: &Node) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    findings.extend(heartbeat(&config.queue, tree));
+    findings.extend(reserved_agent(tree));
+    findings.extend(default_agents(config, tree));
+    findings.extend(commands(config, tree));
+    findings.extend(inboxes_twice(config, tree));
+    findings
+}
+
+fn at(tree: &Node, path: &[&str], message: String) -> Finding {
+    Finding {
+        place: tree.place_of(path).cloned().unwrap_or_default(),
+        key: path.join("."),
+        message,
+    }
+}
+
+/// A lease must survive one lost heartbeat.
+fn heartbeat(queue: &Queue, tree: &Node) -> Option<Finding> {
+    let Queue {
+        lease, heartbeat, ..
+    } = queue;
+    if heartbeat.as_millis() * 2 <= lease.as_millis() {
+        return None;
+    }
+    let (key, message) = match tree.place_of(&["queue", "heartbeat"]) {
+        Some(_) => (
+            "heartbeat",
+            format!("must be at most half of lease ({lease}), is {heartbeat}"),
+        ),
+        None => (
+            "lease",
+            format!("must be at least twice heartbeat ({heartbeat}), is {lease}"),
+        ),
+    };
+    Some(at(tree, &["queue", key], message))
+}
+
+fn reserved_agent(tree: &Node) -> Option<Finding> {
+    let path = ["agents", REHEARSAL];
+    tree.place_of(&path)?;
+    let message = "is the name of the built-in agent; choose another name".to_owned();
+    Some(at(tree, &path, message))
+}
+
+/// With agents configured, a name that is none of them is a mistake; without, it may still be discovered.
+fn default_agents(config: &Config, tree: &Node) -> Vec<Finding> {
+    let agents = tree
+        .entry("agents")
+        .map_or(&[][..], |entry| entry.node.entries());
+    let configured: Vec<&str> = agents.iter().map(|entry| entry.name.as_str()).collect();
+    let is_known = |name: &str| {
+        configured.is_empty() || configured.contains(&name) || WITHOUT_CONFIGURATION.contains(&name)
+    };
+    let mut findings = Vec::new();
+    if let Some(name) = config
+        .defaults
+        .agent
+        .as_deref()
+        .filter(|name| !is_known(name))
+    {
+        let message = unknown_agent(name, &configured);
+        findings.push(at(tree, &["defaults", "agent"], message));
+    }
+    for (index, inbox) in inbox_nodes(tree).iter().enumerate() {
+        let given = inbox
+            .entry("defaults")
+            .and_then(|entry| entry.node.entry("agent"));
+        let Some((entry, Value::Text(name))) = given.map(|entry| (entry, &entry.node.value)) else {
+            continue;
+        };
+        if !is_known(name) {
+            findings.push(Finding {
+                place: entry.place.clone(),
+                key: format!("inboxes[{index}].defaults.agent"),
+                message: unknown_agent(name, &configured),
+            });
+        }
+    }
+    findings
+}
+
+fn unknown_agent(name: &str, configured: &[&str]) -> String {
+    let near = nearest(name, configured.iter().copied());
+    let advice = near
+        .map(|near| format!("; did you mean {near}?"))
+        .unwrap_or_default();
+    format!(
+        "there is no agent {name}, only {}{advice}",
+        configured.join(", ")
+    )
+}
+
+fn commands(config: &Config, tree: &Node) -> Vec<Finding> {
+    let blank = config.agents.iter().filter(|(_, agent)| {
+        agent
+            .command
+            .first()
+            .is_none_or(|program| program.trim().is_empty())
+    });
+    blank
+        .map(|(name, _)| {
+            let message = "must begin with the name of a program, is blank".to_owned();
+            at(tree, &["agents", name, "command"], message)
+        })
+        .collect()
+}
+
+fn inboxes_twice(config: &Config, tree: &Node) -> Vec<Finding> {
+    let paths: Vec<&Path> = config
+        .inboxes
+        .iter()
+        .map(|inbox| inbox.path.as_path())
+        .collect();
+    let repeated = (0..paths.len()).filter(|index| paths[..*index].contains(&paths[*index]));
+    repeated
+        .map(|index| Finding {
+            place: inbox_nodes(tree)
+                .get(index)
+                .and_then(|inbox| inbox.place_of(&["path"]).cloned())
+                .unwrap_or(Place::Unknown),
+            key: format!("inboxes[{index}].path"),
+            message: format!("{} is an inbox already", paths[index].display()),
+        })
+        .collect()
+}
+
+fn inbox_nodes(tree: &Node) -> &[Node] {
+    match tree.entry("inboxes").map(|entry| &entry.node.value) {
+        Some(Value::List(items)) => items,
+        _ => &[],
+    }
+}

@@ -1,0 +1,365 @@
+//! Configurations as users write them, right and wrong.
+
+use std::path::Path;
+
+use super::*;
+
+const FILE: &str = "/etc/ralphd/ralphd.toml";
+
+fn read(text: &str, variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
+    let environment = variables.iter().copied().collect();
+    Config::from_text(text, Some(Path::new(FILE)), &environment)
+}
+
+#[test]
+fn the_schema_is_wholly_understood() {
+    crate::model::document::shape::tests::assert_checkable(&schema());
+}
+
+#[test]
+fn problems_name_file_line_key_and_remedy() {
+    for (text, expected) in [
+        (
+            "[queue]\nmax_paralel = 5",
+            "2: queue.max_paralel: unknown key; did you mean max_parallel?",
+        ),
+        (
+            "\n[queu]\nlease = '1m'",
+            "2: queu: unknown key; did you mean queue?",
+        ),
+        (
+            "[queue]\nmax_parallel = 0",
+            "2: queue.max_parallel: must be between 1 and 256, is 0",
+        ),
+        (
+            "[queue]\nmax_parallel = '5'",
+            "2: queue.max_parallel: must be a whole number, is text \"5\"; write it without quotes",
+        ),
+        (
+            "queue = 5",
+            "1: queue: must be a table of keys, is the number 5",
+        ),
+        (
+            "[queue]\nlease = 30",
+            "2: queue.lease: must be a duration such as 90s, 30m, 8h or 7d, is the number 30",
+        ),
+        (
+            "[queue]\nlease = '30'",
+            "2: queue.lease: \"30\" has no unit; write whole numbers with a unit of ms, s, m, h or d, such as 90s or 1h30m",
+        ),
+        (
+            "[queue]\n\nheartbeat = '20s'",
+            "3: queue.heartbeat: must be at most half of lease (30s), is 20s",
+        ),
+        (
+            "[queue]\nlease = '5s'",
+            "2: queue.lease: must be at least twice heartbeat (10s), is 5s",
+        ),
+        (
+            "[log]\nlevel = 'loud'",
+            "2: log.level: must be \"error\" or \"warn\" or \"info\" or \"debug\" or \"trace\", is \"loud\"",
+        ),
+        (
+            "[colour]",
+            "1: colour: unknown key; known: state, defaults, inbox, inboxes, queue, process, prompts, log, agents",
+        ),
+        (
+            "[agents.a]\nkind = 'builtin'\ncommand = ['x']",
+            "2: agents.a.kind: must be \"command\", is \"builtin\"",
+        ),
+        (
+            "[agents.a]\nkind = 'command'",
+            "1: agents.a.command: missing",
+        ),
+        (
+            "[agents.a]\ncommand = []",
+            "2: agents.a.command: must have at least 1 entry, has 0",
+        ),
+        (
+            "[agents.a]\ncommand = [' ']",
+            "2: agents.a.command: must begin with the name of a program, is blank",
+        ),
+        (
+            "[agents.a]\ncommand = ['x']\noutput = 'claude'",
+            "3: agents.a.output: must be \"text\", is \"claude\"",
+        ),
+        (
+            "[agents.a]\ncommand = ['x']\ncost_per_iteration = nan",
+            "3: agents.a.cost_per_iteration: must be more than 0 and at most 1000000, is NaN",
+        ),
+        (
+            "[agents.a]\ncommand = ['x']\nlimits = { open_filez = 3 }",
+            "3: agents.a.limits.open_filez: unknown key; did you mean open_files?",
+        ),
+        (
+            "[agents.rehearsal]\ncommand = ['x']",
+            "1: agents.rehearsal: is the name of the built-in agent; choose another name",
+        ),
+        (
+            "[agents.'a/b']\ncommand = ['x']",
+            "1: agents.a/b: must be a name of letters, digits, '.', '_' and '-' that starts with a letter, a digit or '_', is \"a/b\"",
+        ),
+        (
+            "[defaults]\nagent = 'writr'\n[agents.writer]\ncommand = ['x']",
+            "2: defaults.agent: there is no agent writr, only writer; did you mean writer?",
+        ),
+        (
+            "[[inboxes]]\npath = 'a'\n[inboxes.defaults]\nmax_iteration = 3",
+            "4: inboxes[0].defaults.max_iteration: unknown key; did you mean max_iterations?",
+        ),
+        (
+            "[[inboxes]]\npath = 'a'\ndefaults = { objective = 'x', autonomy = 3 }",
+            "3: inboxes[0].defaults.objective: unknown key; known: agent, max_iterations, completion_promise, promise_match, verify, protect, budget, plan, autonomy, workspace, datasets, priority, not_before, labels, notify, callback_url, iteration_timeout, silence_timeout, stagnation_threshold, human_timeout, max_parallel, env, idempotency_key",
+        ),
+        ("[[inboxes]]\ndefaults = {}", "1: inboxes[0].path: missing"),
+        (
+            "[[inboxes]]\npath = 'a'\n[[inboxes]]\npath = './a'",
+            "4: inboxes[1].path: /etc/ralphd/a is an inbox already",
+        ),
+        (
+            "[[inboxes]]\npath = ' '",
+            "2: inboxes[0].path: must not be blank",
+        ),
+        (
+            "state = '~/x'",
+            "1: state: begins with ~/ but HOME is not set",
+        ),
+        (
+            "[queue]\nlease = '1m'\nlease = '2m'",
+            "3:1: not valid TOML: duplicate key",
+        ),
+        (
+            "a = \n[b",
+            "1:5: not valid TOML: string values must be quoted, expected literal string",
+        ),
+    ] {
+        let error = read(text, &[]).unwrap_err().to_string();
+        let first = error.lines().next().unwrap();
+        assert_eq!(first, format!("{FILE}:{expected}"), "{text}");
+    }
+}
+
+#[test]
+fn all_problems_come_at_once_in_the_order_of_the_file() {
+    let text = "[queue]\nmax_paralel = 1\nheartbeat = '29s'\n[log]\nformat = 'xml'\n[agents.a]\nprompt = 3\n[defaults]\nagent = 'b'\n";
+    let error = read(text, &[("RALPHD_INBOX__MAX_BYTES", "many")]).unwrap_err();
+    let origins: Vec<_> = error
+        .problems
+        .iter()
+        .map(|problem| problem.origin.clone().unwrap())
+        .collect();
+    let line = |number: usize| format!("{FILE}:{number}");
+    let expected = [
+        line(2),
+        line(3),
+        line(5),
+        line(6),
+        line(7),
+        line(9),
+        "RALPHD_INBOX__MAX_BYTES".to_owned(),
+    ];
+    assert_eq!(origins, expected, "{error}");
+}
+
+#[test]
+fn the_environment_wins_over_the_file() {
+    let text = "[queue]\nmax_parallel = 2\n[agents.writer]\ncommand = ['old']\n";
+    let variables = [
+        ("RALPHD_QUEUE__MAX_PARALLEL", "8"),
+        ("RALPHD_QUEUE__LEASE", "1m"),
+        ("RALPHD_DEFAULTS__COMPLETION_PROMISE", "42"),
+        ("RALPHD_DEFAULTS__AGENT", "\"writer\""),
+        ("RALPHD_PROCESS__ENV", "HTTP_PROXY, NO_PROXY"),
+        ("RALPHD_AGENTS__WRITER__COMMAND", "[\"new\", \"a,b\"]"),
+        ("RALPHD_AGENTS__WRITER__LIMITS", "{ open_files = 9 }"),
+        ("RALPHD_AGENTS__OTHER__COMMAND", "run"),
+        ("RALPHD_AGENTS__OTHER__COST_PER_ITERATION", "1"),
+        ("RALPHD_PROMPTS__DIR", "/p"),
+        ("RALPHD_SESSION_ID", "no key"),
+        ("OTHER__KEY", "no key"),
+    ];
+    let config = read(text, &variables).unwrap();
+    assert_eq!(config.queue.max_parallel, 8);
+    assert_eq!(config.queue.lease, Period::from_mins(1));
+    assert_eq!(config.defaults.completion_promise, "42");
+    assert_eq!(config.defaults.agent.as_deref(), Some("writer"));
+    assert_eq!(config.process.env, ["HTTP_PROXY", "NO_PROXY"]);
+    assert_eq!(config.agents["writer"].command, ["new", "a,b"]);
+    assert_eq!(config.agents["writer"].limits.open_files, Some(9));
+    assert_eq!(config.agents["other"].command, ["run"]);
+    assert_eq!(config.agents["other"].cost_per_iteration, Some(1.0));
+    assert_eq!(config.prompts.dir.as_deref(), Some(Path::new("/p")));
+}
+
+#[test]
+fn a_wrong_variable_is_named() {
+    for (name, value, expected) in [
+        (
+            "RALPHD_QUEUE__MAX_PARALEL",
+            "8",
+            "queue.max_paralel: unknown key; did you mean max_parallel?",
+        ),
+        (
+            "RALPHD_QUEU__LEASE",
+            "8s",
+            "queu: unknown key; did you mean queue?",
+        ),
+        (
+            "RALPHD_QUEUE__MAX_PARALLEL",
+            "many",
+            "queue.max_parallel: must be a whole number, is text \"many\"",
+        ),
+        (
+            "RALPHD_QUEUE__MAX_PARALLEL",
+            "0",
+            "queue.max_parallel: must be between 1 and 256, is 0",
+        ),
+        (
+            "RALPHD_QUEUE__LEASE__X",
+            "1s",
+            "queue.lease: must be a duration such as 90s, 30m, 8h or 7d, is a table of keys",
+        ),
+        (
+            "RALPHD_QUEUE__LEASE",
+            "5s",
+            "queue.lease: must be at least twice heartbeat (10s), is 5s",
+        ),
+        (
+            "RALPHD_INBOXES__PATH",
+            "/x",
+            "inboxes: must be a list, is a table of keys",
+        ),
+    ] {
+        let error = read("", &[(name, value)]).unwrap_err().to_string();
+        assert_eq!(error, format!("{name}: {expected}"));
+    }
+    let error = read("[[inboxes]]\npath = 'a'", &[("RALPHD_INBOXES__PATH", "/x")]).unwrap_err();
+    let expected =
+        "inboxes.path: cannot be set by the environment: it is not inside a table of keys";
+    assert_eq!(
+        error.to_string(),
+        format!("RALPHD_INBOXES__PATH: {expected}")
+    );
+}
+
+#[test]
+fn agents_that_can_be_discovered_need_no_configuration() {
+    let agents = "[agents.writer]\ncommand = ['x']\n";
+    for (text, accepted) in [
+        ("[defaults]\nagent = 'anything'", true),
+        (&format!("{agents}[defaults]\nagent = 'writer'"), true),
+        (&format!("{agents}[defaults]\nagent = 'claude'"), true),
+        (&format!("{agents}[defaults]\nagent = 'rehearsal'"), true),
+        (&format!("{agents}[defaults]\nagent = 'other'"), false),
+        (
+            &format!("{agents}[[inboxes]]\npath = 'a'\ndefaults = {{ agent = 'other' }}"),
+            false,
+        ),
+    ] {
+        assert_eq!(read(text, &[]).is_ok(), accepted, "{text}");
+    }
+}
+
+#[test]
+fn relative_paths_begin_at_the_file() {
+    let text = "state = '~/s'\n[prompts]\ndir = 'p/q'\n[[inboxes]]\npath = '/abs'\n[[inboxes]]\npath = '../in'\n";
+    let config = read(text, &[("HOME", "/home/u")]).unwrap();
+    assert_eq!(config.state.as_deref(), Some(Path::new("/home/u/s")));
+    assert_eq!(
+        config.prompts.dir.as_deref(),
+        Some(Path::new("/etc/ralphd/p/q"))
+    );
+    let inboxes: Vec<_> = config
+        .inboxes
+        .iter()
+        .map(|inbox| inbox.path.to_str().unwrap())
+        .collect();
+    assert_eq!(inboxes, ["/abs", "/etc/ralphd/../in"]);
+}
+
+#[test]
+fn the_first_file_that_exists_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let write = |name: &str, parallel: u32| {
+        std::fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+        std::fs::write(at(name), format!("[queue]\nmax_parallel = {parallel}\n")).unwrap();
+    };
+    write("flag.toml", 11);
+    write("named.toml", 12);
+    write("xdg/ralphd/ralphd.toml", 13);
+    write("home/.config/ralphd/ralphd.toml", 14);
+    let environment: Environment = [
+        ("RALPHD_CONFIG", at("named.toml")),
+        ("XDG_CONFIG_HOME", at("xdg")),
+        ("HOME", at("home")),
+    ]
+    .into_iter()
+    .collect();
+    let without = |names: &[&str]| -> Environment {
+        let all = [("XDG_CONFIG_HOME", at("xdg")), ("HOME", at("home"))];
+        all.into_iter()
+            .filter(|(name, _)| !names.contains(name))
+            .collect()
+    };
+    for (flag, environment, parallel) in [
+        (Some(at("flag.toml")), environment.clone(), 11),
+        (None, environment, 12),
+        (None, without(&[]), 13),
+        (None, without(&["XDG_CONFIG_HOME"]), 14),
+    ] {
+        let loaded = Config::load(flag.as_deref(), &environment).unwrap();
+        assert_eq!(loaded.config.queue.max_parallel, parallel);
+        assert!(loaded.file.unwrap().is_absolute());
+    }
+}
+
+#[test]
+fn a_named_file_must_be_readable() {
+    let directory = tempfile::tempdir().unwrap();
+    let missing = directory.path().join("none.toml");
+    let environment: Environment = [("RALPHD_CONFIG", &missing)].into_iter().collect();
+    for error in [
+        Config::load(Some(&missing), &Environment::default()).unwrap_err(),
+        Config::load(None, &environment).unwrap_err(),
+    ] {
+        assert_eq!(
+            error.to_string(),
+            format!("{}: there is no such file", missing.display())
+        );
+    }
+    let binary = directory.path().join("binary.toml");
+    std::fs::write(&binary, [0xff, 0xfe]).unwrap();
+    for path in [directory.path(), &binary] {
+        let error = Config::load(Some(path), &Environment::default()).unwrap_err();
+        assert!(error.to_string().contains("cannot be read"), "{error}");
+    }
+}
+
+#[test]
+fn the_state_directory_is_found() {
+    let all = [
+        ("STATE_DIRECTORY", "/sd:/other"),
+        ("XDG_STATE_HOME", "/xdg"),
+        ("HOME", "/home/u"),
+    ];
+    for (flag, configured, variables, expected) in [
+        (Some("/flag"), Some("/conf"), &all[..], Some("/flag")),
+        (None, Some("/conf"), &all[..], Some("/conf")),
+        (None, None, &all[..], Some("/sd")),
+        (None, None, &all[1..], Some("/xdg/ralphd")),
+        (None, None, &all[2..], Some("/home/u/.local/state/ralphd")),
+        (
+            None,
+            None,
+            &[("XDG_STATE_HOME", "relative"), ("HOME", "/h")][..],
+            Some("/h/.local/state/ralphd"),
+        ),
+        (None, None, &[("HOME", "")][..], None),
+    ] {
+        let environment = variables.iter().copied().collect();
+        let found =
+            paths::state_directory(flag.map(Path::new), configured.map(Path::new), &environment);
+        assert_eq!(found.ok(), expected.map(PathBuf::from));
+    }
+}

@@ -1,0 +1,117 @@
+//! The Ralph loop: run an agent with a fresh context, look for its promise, check it against reality, else start again
+//! with the mission kept and the memory cleared, until done or a limit is hit.
+//! All that it knows it reads from rows, so that a loop begun by one daemon is finished by the next.
+
+mod judge;
+mod record;
+mod settle;
+pub use settle::end_unfinished;
+mod standing;
+mod turn;
+mod verify;
+
+use super::mission::Mission;
+use super::{House, Signals};
+use crate::agent::Agent;
+use crate::clock::now_ms;
+use crate::model::stop::{Stop, why_stop};
+use crate::store::iterations::Iteration;
+use crate::store::sessions::{self, Session};
+use crate::store::tasks::{self, Claim, Parking};
+use crate::store::workspaces::{self, Acquired};
+use crate::workspace::{self, fingerprint};
+use anyhow::Result;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Works on a claimed `agent` task until it is settled: done, ended, parked or put to a person.
+pub async fn run(house: Arc<House>, claim: Claim, signals: Signals) -> Result<()> {
+    let Some(mut ralph) = Ralph::begin(house, claim, signals).await? else {
+        return Ok(());
+    };
+    loop {
+        ralph.look().await?;
+        if let Some(stop) = ralph.why_stop() {
+            return ralph.settle(stop).await;
+        }
+        let turn = ralph.next_turn().await?;
+        let outcome = ralph.agent.run(turn.for_agent(&ralph)).await?;
+        let Some(judged) = ralph.judge(&turn, outcome).await? else {
+            return ralph.leave_unjudged().await;
+        };
+        ralph.record(&turn, judged).await?;
+    }
+}
+
+/// One task being looped.
+struct Ralph {
+    house: Arc<House>,
+    claim: Claim,
+    signals: Signals,
+    agent: Arc<dyn Agent>,
+    mission: Mission,
+    workspace: PathBuf,
+    /// As of the last look.
+    session: Session,
+    history: Vec<Iteration>,
+    answers: Vec<crate::store::humans::HumanRequest>,
+    memory: fingerprint::Memory,
+}
+
+impl Ralph {
+    /// Takes the workspace and gathers what stays the same; nothing when another session is in the workspace.
+    async fn begin(house: Arc<House>, claim: Claim, signals: Signals) -> Result<Option<Self>> {
+        let taken = claim.clone();
+        let session = house
+            .store
+            .write(move |sql| {
+                let session = sessions::expect(sql, &taken.session_id)?;
+                match workspaces::acquire(sql, &session.workspace, &session.id, now_ms())? {
+                    Acquired::Yes => Ok(Some(session)),
+                    Acquired::HeldBy(holder) => {
+                        let path = session.workspace;
+                        tasks::park(
+                            sql,
+                            &taken,
+                            &Parking::WorkspaceBusy { path, holder },
+                            now_ms(),
+                        )?;
+                        Ok(None)
+                    }
+                }
+            })
+            .await?;
+        let Some(session) = session else {
+            return Ok(None);
+        };
+        let workspace = PathBuf::from(&session.workspace);
+        workspace::prepare(&workspace)?;
+        Ok(Some(Self {
+            mission: Mission::of(&session, &house.config)?,
+            agent: house.roster.hire(&session.agent)?,
+            workspace,
+            session,
+            history: Vec::new(),
+            answers: Vec::new(),
+            memory: fingerprint::Memory::default(),
+            house,
+            claim,
+            signals,
+        }))
+    }
+
+    /// Why the loop stops here. A turn that is still under way is brought to its end first.
+    fn why_stop(&self) -> Option<Stop> {
+        match self.unfinished() {
+            Some(_) => None,
+            None => why_stop(&self.standing(now_ms())),
+        }
+    }
+
+    /// The iteration that an earlier claimant left under way.
+    fn unfinished(&self) -> Option<&Iteration> {
+        self.history
+            .last()
+            .filter(|last| last.ended_at_ms.is_none())
+    }
+}

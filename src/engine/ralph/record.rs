@@ -1,0 +1,70 @@
+//! A judged turn becomes a row; then the files of its supervision may go.
+
+use super::Ralph;
+use super::judge::Judged;
+use super::turn::UnderWay;
+use super::verify::Checked;
+use crate::clock::now_ms;
+use crate::engine::verify_turn;
+use crate::model::iteration::Verdict;
+use crate::process;
+use crate::store::iterations::{self, EndedIteration};
+use anyhow::Result;
+
+/// The final words as they are stored: their end, where they are long.
+const MAX_STORED_TEXT_BYTES: usize = 64 * 1024;
+
+impl Ralph {
+    pub(super) async fn record(&mut self, turn: &UnderWay, judged: Judged) -> Result<()> {
+        let ended = self.as_row(turn, judged);
+        let (claim, lease) = (self.claim.clone(), self.house.lease_until_ms());
+        self.house
+            .store
+            .write(move |sql| iterations::end(sql, &claim, &ended, lease))
+            .await?;
+        process::forget(&self.house.turn_directory(&turn.id))?;
+        process::forget(&self.house.turn_directory(&verify_turn(&turn.id)))
+    }
+
+    fn as_row(&self, turn: &UnderWay, judged: Judged) -> EndedIteration {
+        let (class, detail) = judged.outcome.failure.unzip();
+        let (verify_passed, verify_tail, tampered) = match judged.checked {
+            Some(Checked::Ran {
+                passed,
+                tail,
+                tampered,
+                ..
+            }) => (Some(passed), Some(tail), Some(tampered)),
+            _ => (None, None, None),
+        };
+        let ran = judged.verdict != Verdict::Lost;
+        EndedIteration {
+            id: turn.id.clone(),
+            verdict: judged.verdict,
+            counted: judged.counted,
+            exit_code: judged.outcome.exit_code,
+            exit_signal: judged.outcome.exit_signal,
+            failure_class: class,
+            failure_detail: detail,
+            final_text: Some(tail(judged.outcome.final_text)).filter(|text| !text.is_empty()),
+            handoff: judged.handoff,
+            handoff_problem: judged.handoff_problem,
+            verify_passed,
+            verify_tail,
+            tampered: tampered.filter(|files| !files.is_empty()),
+            question: judged.question,
+            fingerprint: judged.fingerprint,
+            progressed: judged.progressed,
+            cost_usd: self.cost_per_iteration().filter(|_| ran),
+            ended_at_ms: now_ms(),
+        }
+    }
+}
+
+fn tail(text: String) -> String {
+    let mut start = text.len().saturating_sub(MAX_STORED_TEXT_BYTES);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    text[start..].to_owned()
+}

@@ -1,0 +1,150 @@
+//! Where the loop stands, read from rows: the input of `model::stop::why_stop`.
+
+use super::Ralph;
+use crate::model::iteration::{FailureClass, Verdict};
+use crate::model::session::Control;
+use crate::model::stop::{Gauge, LastTurn, Standing};
+use crate::store::humans::{self, HumanStatus};
+use crate::store::iterations::{self, Iteration};
+use crate::store::sessions;
+use anyhow::Result;
+
+/// The word by which a person accepts changed protected files.
+pub const ACCEPT: &str = "accept";
+
+impl Ralph {
+    /// Reads the session, its iterations and its answers as they are now.
+    pub(super) async fn look(&mut self) -> Result<()> {
+        let id = self.claim.session_id.clone();
+        let (session, history, answers) = self
+            .house
+            .store
+            .read(move |sql| {
+                let session = sessions::expect(sql, &id)?;
+                let history = iterations::of_session(sql, &id)?;
+                Ok((session, history, humans::of_session(sql, &id)?))
+            })
+            .await?;
+        self.session = session;
+        self.history = history;
+        self.answers = answers;
+        Ok(())
+    }
+
+    pub(super) fn standing(&self, now_ms: i64) -> Standing {
+        let defaults = &self.house.config.defaults;
+        let budget = &self.mission.budget;
+        let session = &self.session;
+        let spent_tokens = session.input_tokens + session.output_tokens;
+        Standing {
+            last: self.last_turn(),
+            cancel: session.control == Some(Control::Cancel),
+            pause: matches!(session.control, Some(Control::Pause | Control::PauseNow)),
+            shutdown: *self.signals.shutdown.borrow(),
+            iterations: gauge(session.iteration_count, Some(session.max_iterations), 1),
+            wall_ms: gauge(
+                self.active_ms(now_ms),
+                budget.wall.map(|wall| wall.as_millis()),
+                0,
+            ),
+            usd: Gauge {
+                used: session.cost_usd,
+                limit: budget.usd,
+                next: self.cost_per_iteration().unwrap_or(0.0),
+            },
+            tokens: gauge(spent_tokens, budget.tokens.map(as_count), 0),
+            tool_calls: gauge(session.tool_call_count, budget.tool_calls.map(as_count), 0),
+            transient_streak: streak(&self.history, is_transient),
+            transient_retries: defaults.transient_retries,
+            transient_backoff_ms: defaults.transient_backoff.as_millis(),
+            stagnant_streak: self.stagnant_streak(),
+            stagnation_threshold: self.mission.stagnation_threshold,
+            tampering_needs_a_person: self.mission.tampering_needs_a_person,
+            tampering_accepted: self
+                .answer_to_last()
+                .map(|answer| answer.trim().eq_ignore_ascii_case(ACCEPT)),
+            now_ms,
+        }
+    }
+
+    /// Working time so far: waiting for people and pauses are not held against the budget.
+    pub(super) fn active_ms(&self, now_ms: i64) -> i64 {
+        let started = self.session.started_at_ms.unwrap_or(now_ms);
+        (now_ms - started - self.session.waited_ms).max(0)
+    }
+
+    pub(super) fn cost_per_iteration(&self) -> Option<f64> {
+        let member = self.house.roster.member(&self.session.agent).ok()?;
+        member.config.cost_per_iteration
+    }
+
+    /// How many turns in a row had no final words, up to now.
+    pub(super) fn empty_streak(&self) -> u32 {
+        streak(&self.history, |iteration| {
+            iteration.verdict == Some(Verdict::Empty)
+        })
+    }
+
+    fn last_turn(&self) -> LastTurn {
+        let Some(last) = self.history.last() else {
+            return LastTurn::default();
+        };
+        LastTurn {
+            verdict: last.verdict,
+            verify_passed: last.verify_passed,
+            tampered: last.tampered.clone().unwrap_or_default(),
+            failure: last
+                .failure_class
+                .map(|class| (class, last.failure_detail.clone().unwrap_or_default())),
+            asks: last.question.is_some() && !self.asked_since(last),
+            ended_at_ms: last.ended_at_ms.unwrap_or_default(),
+        }
+    }
+
+    fn asked_since(&self, last: &Iteration) -> bool {
+        let ended = last.ended_at_ms.unwrap_or_default();
+        self.answers.iter().any(|asked| asked.asked_at_ms >= ended)
+    }
+
+    /// What a person said after the last iteration.
+    fn answer_to_last(&self) -> Option<&str> {
+        let ended = self.history.last()?.ended_at_ms?;
+        let answered = |asked: &&humans::HumanRequest| {
+            asked.status == HumanStatus::Answered && asked.asked_at_ms >= ended
+        };
+        self.answers.iter().rev().find(answered)?.answer.as_deref()
+    }
+
+    fn stagnant_streak(&self) -> i64 {
+        let counted = self
+            .history
+            .iter()
+            .rev()
+            .filter(|iteration| iteration.counted);
+        counted
+            .take_while(|iteration| iteration.progressed == Some(false))
+            .count() as i64
+    }
+}
+
+fn gauge(used: i64, limit: Option<i64>, next: i64) -> Gauge<i64> {
+    Gauge { used, limit, next }
+}
+
+fn as_count(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn is_transient(iteration: &Iteration) -> bool {
+    iteration.failure_class == Some(FailureClass::Transient)
+}
+
+/// How many iterations at the end are of a kind. Turns that were ended on purpose or lost say nothing either way.
+fn streak(history: &[Iteration], of_kind: impl Fn(&Iteration) -> bool) -> u32 {
+    history
+        .iter()
+        .rev()
+        .filter(|iteration| !matches!(iteration.verdict, Some(Verdict::Cancelled | Verdict::Lost)))
+        .take_while(|iteration| of_kind(iteration))
+        .count() as u32
+}

@@ -1,0 +1,14 @@
+pub mod agent;
+pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod daemon;
+pub mod engine;
+pub mod files;
+pub mod model;
+pub mod process;
+pub mod queue;
+pub mod report;
+pub mod store;
+pub mod trigger;
+pub mod workspace;

@@ -1,0 +1,246 @@
+//! The named formats of text values, as `format` in a JSON Schema names them. Each says what it wants
+//! instead; none looks anything up outside the text.
+
+use jiff::Timestamp;
+
+use super::excerpt;
+use crate::model::period::Period;
+
+/// The longest name of a session, an agent, a workflow or a notification.
+const NAME_CHARACTERS: usize = 100;
+
+type Test = fn(&str) -> Result<(), String>;
+
+/// Every format that a schema of ralphd may name.
+const FORMATS: [(&str, Test); 13] = [
+    ("text", text),
+    ("line", line),
+    ("argument", argument),
+    ("path", text),
+    ("name", name),
+    ("env-name", env_name),
+    ("label-name", label_name),
+    ("glob", glob),
+    ("git-location", git_location),
+    ("http-url", http_url),
+    ("period", period),
+    ("positive-period", positive_period),
+    ("date-time", date_time),
+];
+
+/// Compares `text` with a format; the error is the rest of a sentence about the key. A format that is not
+/// of this table says nothing, as JSON Schema has it.
+pub fn check(format: &str, text: &str) -> Result<(), String> {
+    match FORMATS.iter().find(|(known, _)| *known == format) {
+        Some((_, test)) => test(text),
+        None => Ok(()),
+    }
+}
+
+/// Whether a format is one that is checked.
+pub fn is_known(format: &str) -> bool {
+    FORMATS.iter().any(|(known, _)| *known == format)
+}
+
+/// A name that is safe as a single component of a path.
+pub fn name(text: &str) -> Result<(), String> {
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
+    let safe = !text.is_empty() && text.chars().all(allowed) && !text.starts_with(['.', '-']);
+    if !safe {
+        return Err(format!(
+            "must be a name of letters, digits, '.', '_' and '-' that starts with a letter, a digit or '_', is {}",
+            excerpt(text)
+        ));
+    }
+    if text.len() > NAME_CHARACTERS {
+        let length = text.len();
+        return Err(format!(
+            "must have at most {NAME_CHARACTERS} characters, has {length}"
+        ));
+    }
+    Ok(())
+}
+
+fn argument(text: &str) -> Result<(), String> {
+    if text.contains('\0') {
+        return Err("must not contain a NUL character".to_owned());
+    }
+    Ok(())
+}
+
+fn text(text: &str) -> Result<(), String> {
+    if text.trim().is_empty() {
+        return Err("must not be blank".to_owned());
+    }
+    argument(text)
+}
+
+fn line(line: &str) -> Result<(), String> {
+    text(line)?;
+    if line.contains(['\n', '\r']) {
+        return Err("must be a single line".to_owned());
+    }
+    Ok(())
+}
+
+fn label_name(label: &str) -> Result<(), String> {
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || "._-/".contains(letter);
+    let first_fits = label.starts_with(|letter: char| letter.is_ascii_alphanumeric());
+    if !first_fits || !label.chars().all(allowed) || label.len() > NAME_CHARACTERS {
+        return Err(format!(
+            "a label's name has at most {NAME_CHARACTERS} letters, digits, '.', '_', '-' and '/', and starts with a letter or digit"
+        ));
+    }
+    Ok(())
+}
+
+fn env_name(name: &str) -> Result<(), String> {
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let starts_with_digit = name.starts_with(|letter: char| letter.is_ascii_digit());
+    if name.is_empty() || starts_with_digit || !name.chars().all(allowed) {
+        return Err(format!(
+            "must be the name of an environment variable (letters, digits and '_', no value), is {}",
+            excerpt(name)
+        ));
+    }
+    Ok(())
+}
+
+fn glob(glob: &str) -> Result<(), String> {
+    line(glob)?;
+    match globset::Glob::new(glob) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!(
+            "must be a glob: {}: {}",
+            excerpt(glob),
+            error.kind()
+        )),
+    }
+}
+
+/// A leading dash would be an option to git.
+fn git_location(location: &str) -> Result<(), String> {
+    line(location)?;
+    if location.starts_with('-') {
+        return Err(format!("must not start with '-', is {}", excerpt(location)));
+    }
+    Ok(())
+}
+
+fn http_url(url: &str) -> Result<(), String> {
+    let after_scheme = ["http://", "https://"]
+        .iter()
+        .find_map(|scheme| {
+            url.get(..scheme.len())
+                .filter(|start| start.eq_ignore_ascii_case(scheme))
+        })
+        .map(|scheme| &url[scheme.len()..]);
+    let host = after_scheme.and_then(|rest| rest.split(['/', '?', '#']).next());
+    let fits = host.is_some_and(|host| !host.is_empty() && !host.starts_with(':'));
+    if !fits
+        || url
+            .chars()
+            .any(|letter| letter.is_whitespace() || letter.is_control())
+    {
+        return Err(format!(
+            "must be an http:// or https:// address, is {}",
+            excerpt(url)
+        ));
+    }
+    Ok(())
+}
+
+fn period(text: &str) -> Result<(), String> {
+    match text.parse::<Period>() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn positive_period(text: &str) -> Result<(), String> {
+    match text.parse::<Period>() {
+        Ok(period) if period.is_zero() => {
+            Err(format!("must be more than 0s, is {}", excerpt(text)))
+        }
+        Ok(_) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn date_time(text: &str) -> Result<(), String> {
+    match text.parse::<Timestamp>() {
+        Ok(_) => Ok(()),
+        Err(_) => Err(format!(
+            "must be a time with its offset such as 2026-11-20T02:00:00Z, is {}",
+            excerpt(text)
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_accept_and_refuse() {
+        let long = "a".repeat(101);
+        for (format, accepted, refused) in [
+            ("text", vec!["a", " a\nb "], vec!["", " \n\t", "a\0"]),
+            (
+                "line",
+                vec!["ALL GREEN"],
+                vec!["", " ", "a\nb", "a\rb", "a\0"],
+            ),
+            ("argument", vec!["", "-x", "a\nb"], vec!["a\0"]),
+            (
+                "name",
+                vec!["a", "A-1_b.c", "_x"],
+                vec!["", ".", "..", ".a", "-a", "a/b", "é", "a b", &long],
+            ),
+            (
+                "env-name",
+                vec!["A", "_a1"],
+                vec!["", "1A", "A=b", "A B", "É"],
+            ),
+            (
+                "label-name",
+                vec!["team", "a/b.c"],
+                vec!["", " ", "a b", "/a", &long],
+            ),
+            ("glob", vec!["tests/**", "*.{rs,toml}"], vec!["", "[", "{a"]),
+            (
+                "git-location",
+                vec!["../myrepo", "main"],
+                vec!["", "--upload-pack=x", "a\nb"],
+            ),
+            (
+                "http-url",
+                vec!["http://127.0.0.1:9000/done", "HTTPS://a"],
+                vec![
+                    "",
+                    "http://",
+                    "http:///x",
+                    "ftp://a",
+                    "http://a b",
+                    "http://:80",
+                    "é",
+                ],
+            ),
+            ("period", vec!["0s", "1h30m"], vec!["", "5"]),
+            ("positive-period", vec!["1ms"], vec!["0s", "5"]),
+            (
+                "date-time",
+                vec!["2026-11-20T02:00:00Z", "2026-11-20T02:00:00+01:00"],
+                vec!["", "2026-11-20", "2026-11-20T02:00:00", "soon"],
+            ),
+        ] {
+            assert!(is_known(format));
+            for text in accepted {
+                assert_eq!(check(format, text), Ok(()), "{format}: {text:?}");
+            }
+            for text in refused {
+                assert!(check(format, text).is_err(), "{format}: {text:?}");
+            }
+        }
+    }
+}

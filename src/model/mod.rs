@@ -1,0 +1,15 @@
+//! Pure words and decisions: no IO, no async, no clock. Everything above may use it; it uses nothing of the crate.
+
+pub mod document;
+pub mod event;
+pub mod handoff;
+pub mod id;
+pub mod iteration;
+pub mod nearest;
+pub mod period;
+pub mod promise;
+pub mod request;
+pub mod session;
+pub mod stop;
+pub mod task;
+pub mod words;

@@ -1,0 +1,48 @@
+//! How a turn stands, by its directory alone. It changes nothing, except that `forget` removes what is over.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use super::{Sighting, turn};
+
+/// Reads how the turn in `dir` stands at this moment.
+///
+/// The order of the three questions makes the answer true although the shim moves meanwhile. It takes the lock
+/// before it marks the start, and records the end before it drops the lock. So a start seen *before* the lock was
+/// found free belongs to a shim that is gone, and its record, read last, is either there or will never be.
+pub fn look(dir: &Path) -> Result<Sighting> {
+    if let Some(ended) = turn::read_end(dir)? {
+        return Ok(Sighting::Ended(ended));
+    }
+    let started = dir
+        .join(turn::STARTED)
+        .try_exists()
+        .with_context(|| format!("look for {}", dir.join(turn::STARTED).display()))?;
+    if let Some(shim_pid) = turn::holder(dir)? {
+        return Ok(Sighting::Running { shim_pid });
+    }
+    Ok(match (turn::read_end(dir)?, started) {
+        (Some(ended), _) => Sighting::Ended(ended),
+        (None, true) => Sighting::Lost,
+        (None, false) => Sighting::NeverStarted,
+    })
+}
+
+/// Removes the turn directory, once its result is recorded elsewhere. A turn that runs is refused.
+pub fn forget(dir: &Path) -> Result<()> {
+    if let Some(pid) = turn::holder(dir)? {
+        bail!(
+            "{}: the turn still runs (shim {pid}); stop it first",
+            dir.display()
+        );
+    }
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("remove {}", dir.display()))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,131 @@
+//! The shim's main: claims a turn directory, runs its agent once, and records how it ended.
+//! No tokio, no threads: it is started for every iteration and has to be quick and small. It must never run a turn
+//! that was started before, whatever became of it.
+
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::cgroup::Cgroup;
+use super::pump::Pump;
+use super::turn::{self, EndRecord};
+use super::watch::{Seen, Watch};
+use super::{Cause, Ended, Exit, Program, agent, now_ms, signals};
+
+/// Long enough for any path; the record of the end has a fixed room.
+const REASON_MAX_CHARS: usize = 800;
+
+/// Runs as the shim of the turn in `dir`; returns the exit code. To be called first in `main`, before anything opens a
+/// file or starts a thread. What goes wrong before the agent's start is said on stderr, the turn's `shim.log`.
+pub fn shim_main(dir: &Path) -> i32 {
+    match serve(dir) {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("ralphd shim: {error:#}");
+            1
+        }
+    }
+}
+
+fn serve(dir: &Path) -> Result<()> {
+    signals::close_inherited();
+    // `/proc/self/exe` would show as "exe" in a list of processes; a refusal is no harm.
+    let _ = rustix::thread::set_name(c"ralphd-shim");
+    let signals = signals::take_over().context("take over the signals")?;
+    // Fails only where the shim leads a group already, which is as good.
+    let _ = rustix::process::setsid();
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .context("become the reaper of orphans")?;
+    let mark = dir
+        .file_name()
+        .context("the turn directory has no name")?
+        .to_string_lossy()
+        .into_owned();
+    // From here on all names are relative: if the directory is replaced by another of the same name, nothing of
+    // this shim reaches the new one.
+    std::env::set_current_dir(dir).with_context(|| format!("enter {}", dir.display()))?;
+    let here = Path::new(".");
+    let Some(_held_until_the_end) = turn::take(here)? else {
+        return Ok(());
+    };
+    if turn::read_end(here)?.is_some() || here.join(turn::STARTED).try_exists()? {
+        return Ok(());
+    }
+    let program = turn::read_program(here)?;
+    let record = EndRecord::reserve(here)?;
+    turn::private(true)
+        .open(here.join(turn::STARTED))
+        .context("mark the start")?;
+    record.write(here, &run_turn(&program, &signals, &mark))
+}
+
+fn run_turn(program: &Program, signals: &OwnedFd, mark: &str) -> Ended {
+    let started_at_ms = now_ms();
+    let seen = if signals::stop_asked(signals.as_fd()) {
+        Err((Cause::Stopped, "stopped before it started".to_owned()))
+    } else {
+        run_agent(program, signals, mark).map_err(|reason| (Cause::Finished, reason))
+    };
+    let ended = Ended {
+        exit: Exit::Code(0),
+        cause: Cause::Finished,
+        stdout_bytes: 0,
+        stderr_bytes: 0,
+        truncated: false,
+        leftovers_killed: 0,
+        started_at_ms,
+        ended_at_ms: now_ms(),
+    };
+    match seen {
+        Ok(seen) => Ended {
+            exit: seen.exit,
+            cause: seen.cause,
+            stdout_bytes: seen.streams[0].seen_bytes(),
+            stderr_bytes: seen.streams[1].seen_bytes(),
+            truncated: seen.streams.iter().any(Pump::truncated),
+            leftovers_killed: seen.leftovers,
+            ..ended
+        },
+        Err((cause, reason)) => Ended {
+            exit: Exit::NotStarted(reason.chars().take(REASON_MAX_CHARS).collect()),
+            cause,
+            ..ended
+        },
+    }
+}
+
+fn run_agent(program: &Program, signals: &OwnedFd, mark: &str) -> Result<Seen, String> {
+    let (stdout, stderr) = (create(&program.stdout)?, create(&program.stderr)?);
+    let cgroup = Cgroup::create(mark);
+    let seen = agent::start(program, cgroup.as_ref().and_then(Cgroup::entrance)).map(|agent| {
+        let cap_bytes = program.output_cap_bytes;
+        let streams = [
+            Pump::new(agent.stdout, stdout, cap_bytes),
+            Pump::new(agent.stderr, stderr, cap_bytes),
+        ];
+        Watch::new(
+            program,
+            signals.as_fd(),
+            cgroup.as_ref(),
+            agent.pid,
+            streams,
+        )
+        .run()
+    });
+    if let Some(cgroup) = cgroup {
+        cgroup.remove();
+    }
+    let mut seen = seen?;
+    seen.streams[0].finish(&program.stdout);
+    seen.streams[1].finish(&program.stderr);
+    Ok(seen)
+}
+
+fn create(path: &Path) -> Result<File, String> {
+    turn::private(false)
+        .truncate(true)
+        .open(path)
+        .map_err(|error| format!("cannot create {}: {error}", path.display()))
+}

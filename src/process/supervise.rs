@@ -1,0 +1,173 @@
+//! The daemon's side of a turn: start its shim, or adopt one that runs, wait, ask it to stop.
+//! It must keep nothing in memory that a killed daemon would miss: every step begins with a look at the directory.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use rustix::process::Signal;
+use tokio::process::{Child, Command};
+use tokio::sync::watch::Receiver;
+
+use super::pidfd::Handle;
+use super::{Outcome, Program, Sighting, TURN_VARIABLE, look, turn};
+
+/// A shim that dies before its start mark did no harm, but one that does so again and again will not recover.
+const SHIM_STARTS_MAX: usize = 3;
+const LOCK_POLL: Duration = Duration::from_millis(1);
+const SHIM_LOG_TAIL_BYTES: i64 = 2000;
+
+/// Runs turns, each by a shim of its own.
+#[derive(Clone, Debug)]
+pub struct Supervisor {
+    shim: PathBuf,
+}
+
+impl Default for Supervisor {
+    /// The running binary is the shim, even after its file was replaced by a newer one.
+    fn default() -> Self {
+        Self::with_shim("/proc/self/exe")
+    }
+}
+
+impl Supervisor {
+    /// `shim` is a program that calls [`super::shim_main`] on `shim DIR`.
+    pub fn with_shim(shim: impl Into<PathBuf>) -> Self {
+        Self { shim: shim.into() }
+    }
+
+    /// Starts the turn, or adopts it when its shim already runs, or just reads how it ended. Never starts it twice,
+    /// whoever else calls this for the same directory, now or before.
+    ///
+    /// `environment` is the agent's complete environment. It is handed over by inheritance and never written down,
+    /// for it may hold secrets; the turn's mark is added. When `stop` turns true, the shim is asked to end the turn,
+    /// and its end is still waited for. Dropping the future leaves the turn running.
+    pub async fn run(
+        &self,
+        dir: &Path,
+        program: &Program,
+        environment: &[(String, String)],
+        mut stop: Receiver<bool>,
+    ) -> Result<Outcome> {
+        let dir = std::path::absolute(dir).with_context(|| format!("resolve {}", dir.display()))?;
+        let mut starts = 0;
+        loop {
+            match look(&dir)? {
+                Sighting::Ended(ended) => return Ok(Outcome::Ended(ended)),
+                Sighting::Lost => return Ok(Outcome::Lost),
+                Sighting::Running { shim_pid } => {
+                    if let Some(shim) = adopt(&dir, shim_pid)? {
+                        wait_for_end(&dir, &shim, &mut stop).await?;
+                    }
+                }
+                Sighting::NeverStarted if starts == SHIM_STARTS_MAX => {
+                    bail!(
+                        "{}: the shim ended {starts} times before the agent's start: {}",
+                        dir.display(),
+                        log_tail(&dir)
+                    );
+                }
+                Sighting::NeverStarted => {
+                    starts += 1;
+                    let (mut child, shim) = self.start(&dir, program, environment)?;
+                    if let Some(shim) = shim {
+                        wait_for_end(&dir, &shim, &mut stop).await?;
+                    }
+                    // Only to leave no zombie: how the turn went is in the directory.
+                    let _ = child.wait().await;
+                }
+            }
+        }
+    }
+
+    fn start(
+        &self,
+        dir: &Path,
+        program: &Program,
+        environment: &[(String, String)],
+    ) -> Result<(Child, Option<Handle>)> {
+        let mark = dir
+            .file_name()
+            .with_context(|| format!("{} has no name", dir.display()))?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(dir)
+            .with_context(|| format!("create {}", dir.display()))?;
+        turn::write_program(dir, program)?;
+        let log = turn::private(false)
+            .append(true)
+            .open(dir.join(turn::SHIM_LOG))
+            .context("create the shim's log")?;
+        // No code between fork and exec: so the standard library can spawn without copying the daemon's page tables.
+        let child = Command::new(&self.shim)
+            .arg0("ralphd")
+            .arg("shim")
+            .arg(dir)
+            .env_clear()
+            .envs(environment.iter().map(|(name, value)| (name, value)))
+            .env(TURN_VARIABLE, mark)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .with_context(|| format!("start the shim {}", self.shim.display()))?;
+        let pid = child
+            .id()
+            .and_then(|pid| i32::try_from(pid).ok())
+            .context("the shim has no process id")?;
+        // Not reaped yet, so the number is surely its own.
+        Ok((child, Handle::open(pid).context("watch the shim")?))
+    }
+}
+
+/// The shim that holds the turn. The lock is asked again once the descriptor is open: if the same number still
+/// holds it, the descriptor is the shim's and not that of a process which got its number.
+fn adopt(dir: &Path, pid: i32) -> Result<Option<Handle>> {
+    let Some(shim) = Handle::open(pid).context("watch the shim")? else {
+        return Ok(None);
+    };
+    Ok((turn::holder(dir)? == Some(pid)).then_some(shim))
+}
+
+async fn wait_for_end(dir: &Path, shim: &Handle, stop: &mut Receiver<bool>) -> Result<()> {
+    tokio::select! {
+        ended = shim.ended() => return ended.context("wait for the shim"),
+        () = asked(stop) => {}
+    }
+    // A shim has its signals in hand once it holds the lock; before, it would just die of this one.
+    while turn::holder(dir)? != Some(shim.pid) {
+        if let Ok(ended) = tokio::time::timeout(LOCK_POLL, shim.ended()).await {
+            return ended.context("wait for the shim");
+        }
+    }
+    shim.signal(Signal::TERM).context("ask the shim to stop")?;
+    shim.ended().await.context("wait for the shim")
+}
+
+/// A sender that is gone can no longer ask.
+async fn asked(stop: &mut Receiver<bool>) {
+    if stop.wait_for(|asked| *asked).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+fn log_tail(dir: &Path) -> String {
+    let read = || -> std::io::Result<String> {
+        let mut file = File::open(dir.join(turn::SHIM_LOG))?;
+        let length =
+            i64::try_from(fs::metadata(dir.join(turn::SHIM_LOG))?.len()).unwrap_or(i64::MAX);
+        file.seek(SeekFrom::End(-length.min(SHIM_LOG_TAIL_BYTES)))?;
+        let mut tail = Vec::new();
+        file.read_to_end(&mut tail)?;
+        Ok(String::from_utf8_lossy(&tail).trim().to_owned())
+    };
+    match read() {
+        Ok(tail) if !tail.is_empty() => tail,
+        _ => "it said nothing".to_owned(),
+    }
+}

@@ -1,0 +1,120 @@
+//! Keeps the queue honest: renews the leases of those who work, takes tasks back from those who died.
+//! A death counts against a task only when it took the running turn with it; a turn that survived is simply adopted.
+
+use super::identity;
+use crate::clock::now_ms;
+use crate::engine::{House, turn_directory};
+use crate::model::session::{EndReason, SessionStep};
+use crate::model::task::TaskStep;
+use crate::process::{self, Sighting};
+use crate::store::sessions::{self, Ending};
+use crate::store::tasks::{self, Claim, Running};
+use crate::store::workers;
+use anyhow::Result;
+use std::path::Path;
+
+/// A task whose claimants died of it so often is not given to another.
+const MAX_DEATHS: i64 = 3;
+/// Workers that ended longer ago than this are dropped from the table.
+const FORGET_WORKERS_AFTER_MS: i64 = 7 * 24 * 3600 * 1000;
+
+/// One heartbeat: this worker lives, its claims hold, dead claimants' tasks come back.
+pub async fn round(house: &House, worker_id: &str, claims: Vec<Claim>) -> Result<()> {
+    let (worker, lease) = (worker_id.to_owned(), house.lease_until_ms());
+    let held = claims.clone();
+    house
+        .store
+        .write(move |sql| {
+            workers::beat(sql, &worker, now_ms())?;
+            for claim in &held {
+                tasks::renew(sql, claim, lease)?;
+            }
+            Ok(())
+        })
+        .await?;
+    rescue(house, worker_id, &claims).await
+}
+
+/// At the start of a daemon: whatever dead claimants left behind is taken back at once.
+pub async fn recover(house: &House, worker_id: &str) -> Result<()> {
+    let before = now_ms() - FORGET_WORKERS_AFTER_MS;
+    house
+        .store
+        .write(move |sql| workers::forget(sql, before))
+        .await?;
+    rescue(house, worker_id, &[]).await
+}
+
+async fn rescue(house: &House, worker_id: &str, held: &[Claim]) -> Result<()> {
+    let running = house.store.read(tasks::running).await?;
+    for task in running {
+        if held.contains(&task.claim) || !is_abandoned(house, worker_id, &task).await? {
+            continue;
+        }
+        let died_with_its_turn = clear_up(&house.state, task.iteration_id.as_deref())?;
+        take_back(house, task, died_with_its_turn).await?;
+    }
+    Ok(())
+}
+
+/// Nobody works on it any more: the claimant is dead, or (on another host, or of our own) its lease has run out.
+async fn is_abandoned(house: &House, worker_id: &str, task: &Running) -> Result<bool> {
+    let expired = task.lease_until_ms < now_ms();
+    if task.claim.worker_id == worker_id {
+        return Ok(expired);
+    }
+    let id = task.claim.worker_id.clone();
+    let worker = house.store.read(move |sql| workers::get(sql, &id)).await?;
+    let alive = worker.as_ref().and_then(identity::is_alive);
+    Ok(alive.map_or(expired, |alive| !alive))
+}
+
+/// Whether the turn is gone with its claimant; then whatever it started is gone too.
+fn clear_up(state: &Path, iteration: Option<&str>) -> Result<bool> {
+    let Some(iteration) = iteration else {
+        return Ok(true);
+    };
+    match process::look(&turn_directory(state, iteration))? {
+        Sighting::Running { .. } | Sighting::Ended(_) => Ok(false),
+        Sighting::NeverStarted => Ok(true),
+        Sighting::Lost => {
+            let killed = process::sweep(iteration);
+            tracing::warn!(iteration, killed, "a turn vanished with its shim");
+            Ok(true)
+        }
+    }
+}
+
+async fn take_back(house: &House, task: Running, died_with_its_turn: bool) -> Result<()> {
+    let deaths = task.death_count + i64::from(died_with_its_turn);
+    let poison = died_with_its_turn && deaths >= MAX_DEATHS;
+    let claim = task.claim;
+    tracing::info!(
+        session = claim.session_id,
+        deaths,
+        "task taken back from a dead claimant"
+    );
+    house
+        .store
+        .write(move |sql| {
+            let at_ms = now_ms();
+            let why = format!("{deaths} claimants in a row died while working on it");
+            let step = if poison {
+                TaskStep::Fail
+            } else {
+                TaskStep::Rescue
+            };
+            let taken = tasks::rescue(sql, &claim, step, died_with_its_turn, &why, at_ms)?;
+            if taken && poison {
+                let ending = Ending {
+                    step: SessionStep::Fail,
+                    reason: EndReason::Poison,
+                    detail: Some(why),
+                };
+                sessions::set_answer(sql, &claim.session_id, None, None, false)?;
+                sessions::end(sql, &claim.session_id, &ending, at_ms)?;
+            }
+            Ok(())
+        })
+        .await
+}

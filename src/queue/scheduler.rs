@@ -1,0 +1,257 @@
+//! Claims ready tasks while there are free slots, runs them, and passes on what people want of them.
+//! Woken by commits and by the time of the next task; it never polls the queue.
+
+use super::janitor;
+use crate::clock::now_ms;
+use crate::engine::{self, House, Signals};
+use crate::model::session::{Control, EndReason, SessionStep};
+use crate::model::task::TaskStep;
+use crate::store::sessions::{self, Ending};
+use crate::store::tasks::{self, Claim, ClaimLost, Settlement};
+use crate::store::{Unavailable, humans};
+use anyhow::{Result, anyhow};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// Slept at most, whatever the rows say: the wall clock may jump while we sleep by the steady one.
+const MAX_SLEEP: Duration = Duration::from_secs(30);
+/// After a failing database: long enough not to spin, short enough to be back soon.
+const STORE_RETRY: Duration = Duration::from_secs(1);
+
+/// A task that is being worked on here.
+struct Active {
+    claim: Claim,
+    stop: watch::Sender<bool>,
+}
+
+/// Which tasks a worker claims.
+enum Scope {
+    /// Whatever is ready: a daemon.
+    All,
+    /// One task: a session in the foreground.
+    Task(String),
+}
+
+/// The running queue of one worker.
+pub struct Scheduler {
+    house: Arc<House>,
+    worker_id: String,
+    scope: Scope,
+    active: HashMap<String, Active>,
+    work: JoinSet<(Claim, Result<()>)>,
+    /// Task ids by the runtime's handle, for work that panicked and cannot say whose it was.
+    handles: HashMap<tokio::task::Id, String>,
+    shutdown: watch::Receiver<bool>,
+}
+
+impl Scheduler {
+    /// A scheduler that claims in the name of `worker_id` until `shutdown` turns true.
+    pub fn new(house: Arc<House>, worker_id: String, shutdown: watch::Receiver<bool>) -> Self {
+        Self {
+            house,
+            worker_id,
+            scope: Scope::All,
+            active: HashMap::new(),
+            work: JoinSet::new(),
+            handles: HashMap::new(),
+            shutdown,
+        }
+    }
+
+    /// A scheduler for one task that is claimed already, and claimed again should it be parked.
+    pub fn for_claim(house: Arc<House>, claim: Claim, shutdown: watch::Receiver<bool>) -> Self {
+        let mut scheduler = Self::new(house, claim.worker_id.clone(), shutdown);
+        scheduler.scope = Scope::Task(claim.task_id.clone());
+        scheduler.start(claim);
+        scheduler
+    }
+
+    /// Runs until shutdown, then ends the running turns, parks their tasks and returns.
+    pub async fn run(mut self) {
+        let mut commits = self.house.store.commits();
+        let mut heartbeat = tokio::time::interval(self.house.config.queue.heartbeat.into());
+        heartbeat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        while !*self.shutdown.borrow() {
+            commits.borrow_and_update();
+            let sleep = match self.turn_over().await {
+                Ok(sleep) => sleep,
+                Err(error) => {
+                    tracing::error!("the queue cannot use its database: {error:#}");
+                    STORE_RETRY
+                }
+            };
+            tokio::select! {
+                _ = commits.changed() => {}
+                _ = tokio::time::sleep(sleep) => {}
+                _ = heartbeat.tick() => self.beat().await,
+                Some(ended) = self.work.join_next_with_id() => self.conclude(ended).await,
+                _ = self.shutdown.changed() => {}
+            }
+        }
+        self.stop().await;
+    }
+
+    /// One round: pass on wishes, fill the free slots. Returns how long there is nothing to do by the clock.
+    async fn turn_over(&mut self) -> Result<Duration> {
+        self.pass_on_wishes().await?;
+        let slots = self.house.config.queue.max_parallel as usize;
+        loop {
+            let full = self.active.len() >= slots;
+            let (claim, next_ms) = self.advance(!full).await?;
+            match claim {
+                Some(claim) => self.start(claim),
+                None => return Ok(sleep_until(next_ms)),
+            }
+        }
+    }
+
+    /// Lets time pass in the rows (due tasks, expired questions), claims if asked to, and says when time matters next.
+    async fn advance(&self, claim: bool) -> Result<(Option<Claim>, Option<i64>)> {
+        let (worker, lease) = (self.worker_id.clone(), self.house.lease_until_ms());
+        let only = match &self.scope {
+            Scope::All => None,
+            Scope::Task(task) => Some(task.clone()),
+        };
+        self.house
+            .store
+            .write(move |sql| {
+                let at_ms = now_ms();
+                tasks::promote(sql, at_ms)?;
+                humans::expire(sql, at_ms)?;
+                let claimed = match &only {
+                    _ if !claim => None,
+                    None => tasks::claim(sql, &worker, lease, at_ms)?,
+                    Some(task) => tasks::claim_one(sql, &worker, task, lease, at_ms)?,
+                };
+                let next = [tasks::next_due(sql)?, humans::next_expiry(sql)?];
+                Ok((claimed, next.into_iter().flatten().min()))
+            })
+            .await
+    }
+
+    fn start(&mut self, claim: Claim) {
+        let (stop, stopped) = watch::channel(false);
+        let signals = Signals {
+            stop: stopped,
+            shutdown: self.shutdown.clone(),
+        };
+        tracing::info!(
+            session = claim.session_id,
+            claim = claim.number,
+            "task claimed"
+        );
+        let (house, own) = (self.house.clone(), claim.clone());
+        let handle = self.work.spawn(async move {
+            let result = engine::execute(house, own.clone(), signals).await;
+            (own, result)
+        });
+        self.handles.insert(handle.id(), claim.task_id.clone());
+        self.active
+            .insert(claim.task_id.clone(), Active { claim, stop });
+    }
+
+    /// A cancelled session's turn is ended now, and so is one that is to pause at once.
+    async fn pass_on_wishes(&self) -> Result<()> {
+        if self.active.is_empty() {
+            return Ok(());
+        }
+        let wishes = self.house.store.read(sessions::controlled).await?;
+        for (session, control) in wishes {
+            if !matches!(control, Control::Cancel | Control::PauseNow) {
+                continue;
+            }
+            for active in self
+                .active
+                .values()
+                .filter(|active| active.claim.session_id == session)
+            {
+                active.stop.send_replace(true);
+            }
+        }
+        Ok(())
+    }
+
+    async fn beat(&self) {
+        let claims: Vec<Claim> = self
+            .active
+            .values()
+            .map(|active| active.claim.clone())
+            .collect();
+        if let Err(error) = janitor::round(&self.house, &self.worker_id, claims).await {
+            tracing::error!("the heartbeat failed: {error:#}");
+        }
+    }
+
+    async fn conclude(&mut self, ended: Ended) {
+        let (id, claim, result) = match ended {
+            Ok((id, (claim, result))) => (id, Some(claim), result),
+            Err(panic) => (
+                panic.id(),
+                None,
+                Err(anyhow!("the loop broke down: {panic}")),
+            ),
+        };
+        let task = self.handles.remove(&id).unwrap_or_default();
+        let active = self.active.remove(&task);
+        let (Some(claim), Err(error)) = (claim.or(active.map(|active| active.claim)), result)
+        else {
+            return;
+        };
+        if error.is::<ClaimLost>() {
+            tracing::warn!("{error}");
+        } else if error.is::<Unavailable>() {
+            // Nothing is settled: when the lease runs out the task is claimed again and goes on from its rows.
+            tracing::error!(session = claim.session_id, "left for later: {error:#}");
+        } else {
+            self.fail(claim, format!("{error:#}")).await;
+        }
+    }
+
+    /// An error that is neither the agent's nor the database's ends the session with its reason, never in silence.
+    async fn fail(&self, claim: Claim, detail: String) {
+        tracing::error!(session = claim.session_id, "session failed: {detail}");
+        let settlement = Settlement {
+            error_type: Some(EndReason::AgentFailed.as_str().to_owned()),
+            error_message: Some(detail.clone()),
+            ..Settlement::default()
+        };
+        let ending = Ending {
+            step: SessionStep::Fail,
+            reason: EndReason::AgentFailed,
+            detail: Some(detail),
+        };
+        let settled = self
+            .house
+            .store
+            .write(move |sql| {
+                engine::end_unfinished(sql, &claim, TaskStep::Fail, &settlement, None, &ending)
+            })
+            .await;
+        if let Err(error) = settled {
+            tracing::error!("a failed session could not be ended: {error:#}");
+        }
+    }
+
+    /// Ends the running turns and waits until every task is parked.
+    async fn stop(&mut self) {
+        for active in self.active.values() {
+            active.stop.send_replace(true);
+        }
+        while let Some(ended) = self.work.join_next_with_id().await {
+            self.conclude(ended).await;
+        }
+    }
+}
+
+type Ended = Result<(tokio::task::Id, (Claim, Result<()>)), tokio::task::JoinError>;
+
+fn sleep_until(next_ms: Option<i64>) -> Duration {
+    let Some(next_ms) = next_ms else {
+        return MAX_SLEEP;
+    };
+    let left = u64::try_from(next_ms - now_ms()).unwrap_or(0);
+    Duration::from_millis(left).min(MAX_SLEEP)
+}

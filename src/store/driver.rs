@@ -1,0 +1,214 @@
+//! The seam to a database: a few kinds of value, rows, and a driver that runs closures.
+//! It must not know a table or a verb; those are written once, above it, for every driver.
+
+use anyhow::{Context, Result, bail};
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A value on its way to or from the database.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    Null,
+    Int(i64),
+    Real(f64),
+    Text(String),
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Value::Int(value)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(value: u32) -> Self {
+        Value::Int(i64::from(value))
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Value::Int(i64::from(value))
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Value::Real(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Value::Text(value.to_owned())
+    }
+}
+
+impl From<&String> for Value {
+    fn from(value: &String) -> Self {
+        Value::Text(value.clone())
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Value::Text(value)
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Value::Null, Into::into)
+    }
+}
+
+/// Builds the parameter list of a statement.
+macro_rules! values {
+    ($($value:expr),* $(,)?) => { &[$($crate::store::driver::Value::from($value)),*] };
+}
+pub(crate) use values;
+
+/// One row, its values found by column name.
+#[derive(Clone, Debug)]
+pub struct Row {
+    columns: Arc<Vec<String>>,
+    values: Vec<Value>,
+}
+
+impl Row {
+    /// A row of `values` under `columns`.
+    pub fn new(columns: Arc<Vec<String>>, values: Vec<Value>) -> Self {
+        Self { columns, values }
+    }
+
+    /// The value under `column`.
+    pub fn value(&self, column: &str) -> Result<&Value> {
+        let position = self
+            .columns
+            .iter()
+            .position(|name| name == column)
+            .with_context(|| format!("the query returns no column {column}"))?;
+        Ok(&self.values[position])
+    }
+
+    /// The names and values, in the order of the query.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.columns
+            .iter()
+            .map(String::as_str)
+            .zip(self.values.iter())
+    }
+
+    /// A text, or nothing where the column is null.
+    pub fn optional_text(&self, column: &str) -> Result<Option<String>> {
+        Ok(match self.value(column)? {
+            Value::Null => None,
+            Value::Text(text) => Some(text.clone()),
+            Value::Int(number) => Some(number.to_string()),
+            Value::Real(number) => Some(number.to_string()),
+        })
+    }
+
+    /// A text that must be there.
+    pub fn text(&self, column: &str) -> Result<String> {
+        self.optional_text(column)?
+            .with_context(|| format!("column {column} is null"))
+    }
+
+    /// A whole number, or nothing where the column is null.
+    pub fn optional_int(&self, column: &str) -> Result<Option<i64>> {
+        match self.value(column)? {
+            Value::Null => Ok(None),
+            Value::Int(number) => Ok(Some(*number)),
+            other => bail!("column {column} holds {other:?}, not a whole number"),
+        }
+    }
+
+    /// A whole number that must be there.
+    pub fn int(&self, column: &str) -> Result<i64> {
+        self.optional_int(column)?
+            .with_context(|| format!("column {column} is null"))
+    }
+
+    /// A number, or nothing where the column is null.
+    pub fn optional_real(&self, column: &str) -> Result<Option<f64>> {
+        match self.value(column)? {
+            Value::Null => Ok(None),
+            Value::Int(number) => Ok(Some(*number as f64)),
+            Value::Real(number) => Ok(Some(*number)),
+            other => bail!("column {column} holds {other:?}, not a number"),
+        }
+    }
+
+    /// A yes or no, stored as 1 or 0.
+    pub fn flag(&self, column: &str) -> Result<bool> {
+        Ok(self.optional_int(column)? == Some(1))
+    }
+
+    /// A word of a closed set.
+    pub fn word<W: FromStr>(&self, column: &str) -> Result<W>
+    where
+        W::Err: std::error::Error + Send + Sync + 'static,
+    {
+        self.text(column)?
+            .parse::<W>()
+            .with_context(|| format!("column {column}"))
+    }
+
+    /// A word of a closed set, or nothing where the column is null.
+    pub fn optional_word<W: FromStr>(&self, column: &str) -> Result<Option<W>>
+    where
+        W::Err: std::error::Error + Send + Sync + 'static,
+    {
+        self.optional_text(column)?
+            .map(|text| text.parse::<W>())
+            .transpose()
+            .with_context(|| format!("column {column}"))
+    }
+}
+
+/// A connection inside a transaction: all that the verbs above need.
+pub trait Sql {
+    /// Runs a statement and returns its rows.
+    fn rows(&mut self, statement: &str, values: &[Value]) -> Result<Vec<Row>>;
+
+    /// Runs a statement and returns how many rows it changed.
+    fn run(&mut self, statement: &str, values: &[Value]) -> Result<usize>;
+
+    /// Runs a statement and returns its first row, if any.
+    fn row(&mut self, statement: &str, values: &[Value]) -> Result<Option<Row>> {
+        Ok(self.rows(statement, values)?.into_iter().next())
+    }
+}
+
+/// Work to be done inside a transaction; what it returns is called once the transaction is on disk, or is not.
+pub type Job = Box<dyn FnOnce(&mut dyn Sql) -> Finished + Send>;
+
+/// What a job left behind.
+pub struct Finished {
+    /// False rolls back this job alone; its neighbours in the same commit stand.
+    pub keep: bool,
+    /// Told whether the commit that holds the job reached the disk.
+    pub tell: Box<dyn FnOnce(Result<(), String>) + Send>,
+}
+
+/// A database.
+pub trait Driver: Send + Sync + 'static {
+    /// Brings the schema up to date, after a backup where there is something to lose.
+    fn migrate(&self) -> Result<()>;
+
+    /// Runs a job on a reader. Blocking.
+    fn read(&self, job: Job) -> Result<()>;
+
+    /// Hands a job to the writer, which commits it together with its neighbours. Resolves when it was taken.
+    fn write(&self, job: Job) -> std::pin::Pin<Box<dyn Future<Output = Result<()>> + Send + '_>>;
+
+    /// Changes with each commit of the writer that changed something.
+    fn commits(&self) -> tokio::sync::watch::Receiver<u64>;
+
+    /// Wakes whoever waits for a commit: somebody else has committed.
+    fn poke(&self);
+
+    /// A consistent copy of the whole database in a new file.
+    fn backup(&self, target: &std::path::Path) -> Result<()>;
+}

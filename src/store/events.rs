@@ -1,0 +1,99 @@
+//! The append-only history. Events are written inside the transaction of the change they tell of, never by themselves later.
+
+use super::driver::{Row, Sql, values};
+use super::query;
+use crate::model::event::EventType;
+use anyhow::{Context, Result};
+use serde_json::Value as Json;
+
+/// One line of the history.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Event {
+    pub seq: i64,
+    pub session_id: Option<String>,
+    pub task_id: Option<String>,
+    pub at_ms: i64,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub data: Json,
+}
+
+/// Whom an event is about.
+#[derive(Clone, Copy, Default)]
+pub struct About<'a> {
+    pub session: Option<&'a str>,
+    pub task: Option<&'a str>,
+}
+
+impl<'a> About<'a> {
+    /// A session as a whole.
+    pub fn session(session: &'a str) -> Self {
+        Self {
+            session: Some(session),
+            task: None,
+        }
+    }
+
+    /// A task of a session.
+    pub fn task(session: &'a str, task: &'a str) -> Self {
+        Self {
+            session: Some(session),
+            task: Some(task),
+        }
+    }
+}
+
+/// Adds an event of a fixed type.
+pub fn add(
+    sql: &mut dyn Sql,
+    about: About<'_>,
+    kind: EventType,
+    at_ms: i64,
+    data: &Json,
+) -> Result<()> {
+    add_named(sql, about, kind.as_str(), at_ms, data)
+}
+
+/// Adds an event named after the state that was reached.
+pub(super) fn add_named(
+    sql: &mut dyn Sql,
+    about: About<'_>,
+    kind: &str,
+    at_ms: i64,
+    data: &Json,
+) -> Result<()> {
+    sql.run(
+        query!("events_add"),
+        values![about.session, about.task, at_ms, kind, data.to_string()],
+    )?;
+    Ok(())
+}
+
+/// The events after `seq`, of one session or of all, oldest first.
+pub fn after(sql: &mut dyn Sql, session: Option<&str>, seq: i64, limit: u32) -> Result<Vec<Event>> {
+    let rows = match session {
+        Some(session) => sql.rows(
+            query!("events_of_session_after"),
+            values![session, seq, limit],
+        )?,
+        None => sql.rows(query!("events_after"), values![seq, limit])?,
+    };
+    rows.iter().map(from_row).collect()
+}
+
+/// The number of the newest event.
+pub fn last(sql: &mut dyn Sql) -> Result<i64> {
+    let row = sql.row(query!("events_last"), &[])?;
+    row.context("no count of events")?.int("seq")
+}
+
+fn from_row(row: &Row) -> Result<Event> {
+    Ok(Event {
+        seq: row.int("seq")?,
+        session_id: row.optional_text("session_id")?,
+        task_id: row.optional_text("task_id")?,
+        at_ms: row.int("at_ms")?,
+        kind: row.text("type")?,
+        data: serde_json::from_str(&row.text("data")?).unwrap_or(Json::Null),
+    })
+}

@@ -1,0 +1,251 @@
+//! The verbs of the `iterations` table: begin and end, both fenced by the claim under which they happen.
+
+use super::driver::{Row, Sql, values};
+use super::events::{self, About};
+use super::query;
+use super::tasks::{self, Claim, ClaimLost};
+use crate::model::event::EventType;
+use crate::model::iteration::{FailureClass, Verdict};
+use anyhow::{Context, Result, bail};
+use serde_json::{Value as Json, json};
+
+/// An iteration as stored.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Iteration {
+    pub id: String,
+    pub session_id: String,
+    pub task_id: String,
+    pub number: i64,
+    pub verdict: Option<Verdict>,
+    pub counted: bool,
+    pub exit_code: Option<i64>,
+    pub exit_signal: Option<i64>,
+    pub failure_class: Option<FailureClass>,
+    pub failure_detail: Option<String>,
+    pub final_text: Option<String>,
+    pub prompt_file: String,
+    pub output_file: String,
+    pub handoff: Option<Json>,
+    pub handoff_problem: Option<String>,
+    pub verify_passed: Option<bool>,
+    pub verify_tail: Option<String>,
+    pub tampered: Option<Vec<String>>,
+    pub question: Option<Json>,
+    pub fingerprint: Option<String>,
+    pub progressed: Option<bool>,
+    pub git_commit: Option<String>,
+    pub cost_usd: Option<f64>,
+    pub input_tokens: Option<i64>,
+    pub output_tokens: Option<i64>,
+    pub tool_call_count: i64,
+    pub started_at_ms: i64,
+    pub ended_at_ms: Option<i64>,
+}
+
+/// What is known before the agent starts.
+#[derive(Clone, Debug)]
+pub struct NewIteration {
+    pub id: String,
+    pub number: i64,
+    pub prompt_file: String,
+    pub output_file: String,
+    pub started_at_ms: i64,
+}
+
+/// What is known after it ended.
+#[derive(Clone, Debug)]
+pub struct EndedIteration {
+    pub id: String,
+    pub verdict: Verdict,
+    pub counted: bool,
+    pub exit_code: Option<i64>,
+    pub exit_signal: Option<i64>,
+    pub failure_class: Option<FailureClass>,
+    pub failure_detail: Option<String>,
+    pub final_text: Option<String>,
+    pub handoff: Option<Json>,
+    pub handoff_problem: Option<String>,
+    pub verify_passed: Option<bool>,
+    pub verify_tail: Option<String>,
+    pub tampered: Option<Vec<String>>,
+    pub question: Option<Json>,
+    pub fingerprint: Option<String>,
+    pub progressed: Option<bool>,
+    pub cost_usd: Option<f64>,
+    pub ended_at_ms: i64,
+}
+
+/// Records that an iteration starts.
+pub fn begin(
+    sql: &mut dyn Sql,
+    claim: &Claim,
+    new: &NewIteration,
+    lease_until_ms: i64,
+) -> Result<()> {
+    hold_claim(sql, claim, lease_until_ms)?;
+    sql.run(
+        query!("iterations_begin"),
+        values![
+            &new.id,
+            &claim.session_id,
+            &claim.task_id,
+            new.number,
+            &new.prompt_file,
+            &new.output_file,
+            new.started_at_ms,
+        ],
+    )?;
+    let about = About::task(&claim.session_id, &claim.task_id);
+    let facts = json!({"iteration": new.id, "number": new.number});
+    events::add(
+        sql,
+        about,
+        EventType::IterationStarted,
+        new.started_at_ms,
+        &facts,
+    )
+}
+
+/// Records how an iteration ended, and counts it where it counts.
+pub fn end(
+    sql: &mut dyn Sql,
+    claim: &Claim,
+    ended: &EndedIteration,
+    lease_until_ms: i64,
+) -> Result<()> {
+    hold_claim(sql, claim, lease_until_ms)?;
+    let json_text = |value: &Option<Json>| value.as_ref().map(Json::to_string);
+    let nothing: Option<i64> = None;
+    let changed = sql.run(
+        query!("iterations_end"),
+        values![
+            &ended.id,
+            ended.verdict.as_str(),
+            ended.counted,
+            ended.exit_code,
+            ended.exit_signal,
+            ended.failure_class.map(FailureClass::as_str),
+            ended.failure_detail.as_ref(),
+            ended.final_text.as_ref(),
+            json_text(&ended.handoff),
+            ended.handoff_problem.as_ref(),
+            ended.verify_passed,
+            ended.verify_tail.as_ref(),
+            ended
+                .tampered
+                .as_ref()
+                .map(|files| json!(files).to_string()),
+            json_text(&ended.question),
+            ended.fingerprint.as_ref(),
+            ended.progressed,
+            ended.cost_usd,
+            nothing,
+            nothing,
+            0i64,
+            ended.ended_at_ms,
+        ],
+    )?;
+    if changed != 1 {
+        bail!("iteration {} has ended before", ended.id);
+    }
+    sql.run(
+        query!("sessions_spend"),
+        values![
+            &claim.session_id,
+            ended.counted,
+            ended.cost_usd.unwrap_or(0.0),
+            0i64,
+            0i64,
+            0i64
+        ],
+    )?;
+    if ended.verdict != Verdict::Lost {
+        tasks::forgive(sql, &claim.task_id)?;
+    }
+    tell_end(sql, claim, ended)
+}
+
+fn tell_end(sql: &mut dyn Sql, claim: &Claim, ended: &EndedIteration) -> Result<()> {
+    let about = About::task(&claim.session_id, &claim.task_id);
+    let facts = json!({
+        "iteration": ended.id,
+        "verdict": ended.verdict,
+        "counted": ended.counted,
+        "verify_passed": ended.verify_passed,
+        "failure": ended.failure_detail,
+    });
+    events::add(
+        sql,
+        about,
+        EventType::IterationEnded,
+        ended.ended_at_ms,
+        &facts,
+    )?;
+    if let Some(problem) = &ended.handoff_problem {
+        let facts = json!({"iteration": ended.id, "problem": problem});
+        events::add(
+            sql,
+            about,
+            EventType::HandoffInvalid,
+            ended.ended_at_ms,
+            &facts,
+        )?;
+    }
+    Ok(())
+}
+
+/// The iterations of a session, first to last.
+pub fn of_session(sql: &mut dyn Sql, session: &str) -> Result<Vec<Iteration>> {
+    let rows = sql.rows(query!("iterations_of_session"), values![session])?;
+    rows.iter().map(from_row).collect()
+}
+
+fn hold_claim(sql: &mut dyn Sql, claim: &Claim, lease_until_ms: i64) -> Result<()> {
+    if tasks::renew(sql, claim, lease_until_ms)? {
+        return Ok(());
+    }
+    bail!(ClaimLost(claim.task_id.clone()))
+}
+
+fn json_column(row: &Row, column: &str) -> Result<Option<Json>> {
+    row.optional_text(column)?
+        .map(|text| serde_json::from_str(&text))
+        .transpose()
+        .with_context(|| format!("column {column} is not JSON"))
+}
+
+fn from_row(row: &Row) -> Result<Iteration> {
+    let flag = |column: &str| -> Result<Option<bool>> {
+        Ok(row.optional_int(column)?.map(|number| number == 1))
+    };
+    Ok(Iteration {
+        id: row.text("id")?,
+        session_id: row.text("session_id")?,
+        task_id: row.text("task_id")?,
+        number: row.int("number")?,
+        verdict: row.optional_word("verdict")?,
+        counted: row.flag("counted")?,
+        exit_code: row.optional_int("exit_code")?,
+        exit_signal: row.optional_int("exit_signal")?,
+        failure_class: row.optional_word("failure_class")?,
+        failure_detail: row.optional_text("failure_detail")?,
+        final_text: row.optional_text("final_text")?,
+        prompt_file: row.text("prompt_file")?,
+        output_file: row.text("output_file")?,
+        handoff: json_column(row, "handoff")?,
+        handoff_problem: row.optional_text("handoff_problem")?,
+        verify_passed: flag("verify_passed")?,
+        verify_tail: row.optional_text("verify_tail")?,
+        tampered: json_column(row, "tampered")?.and_then(|list| serde_json::from_value(list).ok()),
+        question: json_column(row, "question")?,
+        fingerprint: row.optional_text("fingerprint")?,
+        progressed: flag("progressed")?,
+        git_commit: row.optional_text("git_commit")?,
+        cost_usd: row.optional_real("cost_usd")?,
+        input_tokens: row.optional_int("input_tokens")?,
+        output_tokens: row.optional_int("output_tokens")?,
+        tool_call_count: row.int("tool_call_count")?,
+        started_at_ms: row.int("started_at_ms")?,
+        ended_at_ms: row.optional_int("ended_at_ms")?,
+    })
+}

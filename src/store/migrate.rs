@@ -1,0 +1,95 @@
+//! Schema versions of the SQLite file: refuse a newer one, back up an older one, then bring it up to date in one transaction.
+//! A landed migration is never edited; a new one is added to the list.
+
+use anyhow::{Context, Result, bail};
+use rusqlite::{Connection, TransactionBehavior, backup::Backup};
+use std::path::Path;
+use std::time::Duration;
+
+/// Each file brings the schema from its position to the next version.
+const MIGRATIONS: &[&str] = &[include_str!("../../sql/sqlite/0001_initial.sql")];
+
+/// Pages copied between two looks at the clock; the whole file in a few steps.
+const BACKUP_PAGES_PER_STEP: i32 = 4096;
+
+fn newest() -> i64 {
+    MIGRATIONS.len() as i64
+}
+
+fn version(connection: &Connection) -> Result<i64> {
+    Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+/// A database written by a newer ralphd is left alone.
+pub fn refuse_newer(connection: &Connection, path: &Path) -> Result<()> {
+    let found = version(connection)?;
+    if found > newest() {
+        bail!(
+            "{} has schema version {found}, but this ralphd knows only up to {}: use the newer ralphd that wrote it",
+            path.display(),
+            newest()
+        );
+    }
+    Ok(())
+}
+
+/// Brings the schema up to date. Safe when two processes try at once: the second finds it done.
+pub fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
+    refuse_newer(connection, path)?;
+    let before = version(connection)?;
+    if before == newest() {
+        return Ok(());
+    }
+    if before > 0 {
+        let copy = path.with_extension(format!("db.before-v{}", newest()));
+        copy_to(connection, &copy)?;
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for number in version(&transaction)?..newest() {
+        let script = MIGRATIONS[number as usize];
+        transaction
+            .execute_batch(script)
+            .with_context(|| format!("migration {} of {} failed", number + 1, path.display()))?;
+        transaction.pragma_update(None, "user_version", number + 1)?;
+    }
+    transaction.commit()?;
+    Ok(())
+}
+
+/// A consistent copy by SQLite's own backup, while others go on writing.
+pub fn copy_to(connection: &Connection, target: &Path) -> Result<()> {
+    if target.exists() {
+        bail!("{} exists already: name another file", target.display());
+    }
+    let copy = || -> rusqlite::Result<()> {
+        let mut destination = Connection::open(target)?;
+        let backup = Backup::new(connection, &mut destination)?;
+        backup.run_to_completion(BACKUP_PAGES_PER_STEP, Duration::ZERO, None)
+    };
+    copy().with_context(|| format!("cannot back up to {}", target.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_schema_is_refused_in_one_sentence() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.pragma_update(None, "user_version", 99).unwrap();
+        let refusal = refuse_newer(&connection, Path::new("x.db")).unwrap_err();
+        assert!(
+            refusal
+                .to_string()
+                .starts_with("x.db has schema version 99")
+        );
+    }
+
+    #[test]
+    fn migrating_twice_changes_nothing() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, Path::new("x.db")).unwrap();
+        migrate(&mut connection, Path::new("x.db")).unwrap();
+        assert_eq!(version(&connection).unwrap(), newest());
+    }
+}

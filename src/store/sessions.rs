@@ -1,0 +1,493 @@
+//! The verbs of the `sessions` table: make, find, list, step, end.
+//! A state changes only by `step`, which compares, sets and writes the event; no verb takes a target state.
+
+use super::driver::{Row, Sql, values};
+use super::events::{self, About};
+use super::{humans, query, tasks, workspaces};
+use crate::model::event::EventType;
+use crate::model::session::{
+    Control, EndReason, InvalidStep, SessionState, SessionStep, Trigger, Verified,
+};
+use anyhow::{Context, Result, bail};
+use serde_json::{Value as Json, json};
+
+/// A session as stored.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Session {
+    pub id: String,
+    pub status: SessionState,
+    pub control: Option<Control>,
+    pub end_reason: Option<EndReason>,
+    pub end_detail: Option<String>,
+    pub objective: String,
+    pub agent: String,
+    pub trigger: Trigger,
+    pub origin: String,
+    pub dedupe_key: Option<String>,
+    pub request: Json,
+    pub max_iterations: i64,
+    pub completion_promise: String,
+    pub iteration_count: i64,
+    pub verified: Option<Verified>,
+    pub task_count: i64,
+    pub completed_task_count: i64,
+    pub failed_task_count: i64,
+    pub final_answer: Option<String>,
+    pub human_context: Option<Json>,
+    pub cost_usd: f64,
+    pub input_tokens: i64,
+    pub output_tokens: i64,
+    pub tool_call_count: i64,
+    pub parent_session_id: Option<String>,
+    pub follows_session_id: Option<String>,
+    pub depth: i64,
+    pub workspace: String,
+    #[serde(skip)]
+    pub protected: Option<Json>,
+    pub waited_ms: i64,
+    #[serde(skip)]
+    pub waiting_since_ms: Option<i64>,
+    pub created_at_ms: i64,
+    pub started_at_ms: Option<i64>,
+    pub ended_at_ms: Option<i64>,
+    #[serde(skip)]
+    pub reported_at_ms: Option<i64>,
+}
+
+/// What is needed to make a session with its one `agent` task.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    pub id: String,
+    pub task_id: String,
+    pub objective: String,
+    pub agent: String,
+    pub trigger: Trigger,
+    pub origin: String,
+    pub dedupe_key: Option<String>,
+    pub request: Json,
+    pub max_iterations: i64,
+    pub completion_promise: String,
+    pub follows_session_id: Option<String>,
+    pub workspace: String,
+    pub protected: Option<Json>,
+    pub priority: i64,
+    pub not_before_ms: Option<i64>,
+    pub created_at_ms: i64,
+    /// A foreground run takes its own task at birth, so that no daemon does.
+    pub claimed_by: Option<tasks::Birthright>,
+}
+
+/// What became of a request for a new session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Created {
+    New(String),
+    /// The same dedupe key was there before.
+    Already(String),
+}
+
+impl Created {
+    /// The id of the session that stands for the request.
+    pub fn id(&self) -> &str {
+        match self {
+            Created::New(id) | Created::Already(id) => id,
+        }
+    }
+}
+
+/// Makes a session and its task, or finds the one made earlier under the same dedupe key.
+pub fn create(sql: &mut dyn Sql, new: &NewSession) -> Result<Created> {
+    if let Some(key) = &new.dedupe_key
+        && let Some(row) = sql.row(query!("sessions_by_dedupe_key"), values![key])?
+    {
+        return Ok(Created::Already(row.text("id")?));
+    }
+    let nothing: Option<String> = None;
+    sql.run(
+        query!("sessions_create"),
+        values![
+            &new.id,
+            &new.objective,
+            &new.agent,
+            new.trigger.as_str(),
+            &new.origin,
+            new.dedupe_key.as_ref(),
+            new.request.to_string(),
+            new.max_iterations,
+            &new.completion_promise,
+            nothing,
+            new.follows_session_id.as_ref(),
+            0i64,
+            &new.workspace,
+            new.protected.as_ref().map(Json::to_string),
+            new.created_at_ms,
+        ],
+    )?;
+    let data = json!({"trigger": new.trigger, "agent": new.agent, "origin": new.origin});
+    events::add_named(
+        sql,
+        About::session(&new.id),
+        "session.created",
+        new.created_at_ms,
+        &data,
+    )?;
+    tasks::create_first(sql, new)?;
+    if new.claimed_by.is_some() {
+        step(
+            sql,
+            &new.id,
+            SessionStep::Execute,
+            new.created_at_ms,
+            json!({}),
+        )?;
+    }
+    Ok(Created::New(new.id.clone()))
+}
+
+/// The session with exactly this id.
+pub fn get(sql: &mut dyn Sql, id: &str) -> Result<Option<Session>> {
+    let row = sql.row(query!("sessions_get"), values![id])?;
+    row.as_ref().map(from_row).transpose()
+}
+
+/// The session with exactly this id, which must be there.
+pub fn expect(sql: &mut dyn Sql, id: &str) -> Result<Session> {
+    get(sql, id)?.with_context(|| format!("session {id} is gone"))
+}
+
+/// An id that no session, or more than one, answers to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum NotFound {
+    Unknown(String),
+    Ambiguous(String, Vec<String>),
+}
+
+impl std::fmt::Display for NotFound {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            NotFound::Unknown(given) => {
+                write!(formatter, "no session '{given}'; see 'ralphd list'")
+            }
+            NotFound::Ambiguous(given, some) => write!(
+                formatter,
+                "'{given}' is the start of several sessions: {}",
+                some.join(", ")
+            ),
+        }
+    }
+}
+
+impl std::error::Error for NotFound {}
+
+/// The whole id for a unique prefix, or for the short id that listings show (its end).
+pub fn resolve(sql: &mut dyn Sql, given: &str) -> Result<String> {
+    let wanted = given.trim().to_ascii_lowercase();
+    let plain = !wanted.is_empty() && wanted.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+    if !plain {
+        bail!(NotFound::Unknown(given.to_owned()));
+    }
+    // 'g' sorts after every hexadecimal digit.
+    let end = format!("{wanted}g");
+    let mut found = sql.rows(query!("sessions_by_prefix"), values![&wanted, end])?;
+    if found.is_empty() && wanted.len() >= 4 {
+        found = sql.rows(query!("sessions_by_suffix"), values![format!("%{wanted}")])?;
+    }
+    let mut ids = found
+        .iter()
+        .map(|row| row.text("id"))
+        .collect::<Result<Vec<_>>>()?;
+    match ids.len() {
+        0 => bail!(NotFound::Unknown(given.to_owned())),
+        1 => Ok(ids.remove(0)),
+        _ => bail!(NotFound::Ambiguous(given.to_owned(), ids)),
+    }
+}
+
+/// Sessions, newest first: of one state or of all, those before an id.
+pub fn list(
+    sql: &mut dyn Sql,
+    status: Option<SessionState>,
+    before: Option<&str>,
+    limit: u32,
+) -> Result<Vec<Session>> {
+    let status = status.map(SessionState::as_str);
+    let rows = sql.rows(query!("sessions_list"), values![status, before, limit])?;
+    rows.iter().map(from_row).collect()
+}
+
+/// Sessions that have not ended, newest first.
+pub fn open(sql: &mut dyn Sql, limit: u32) -> Result<Vec<Session>> {
+    let rows = sql.rows(query!("sessions_open"), values![limit])?;
+    rows.iter().map(from_row).collect()
+}
+
+/// Takes one step of the state machine: compares, sets, writes the event. An invalid step changes nothing.
+pub fn step(
+    sql: &mut dyn Sql,
+    id: &str,
+    step: SessionStep,
+    at_ms: i64,
+    data: Json,
+) -> Result<SessionState> {
+    let row = sql
+        .row(query!("sessions_standing"), values![id])?
+        .with_context(|| format!("session {id} is gone"))?;
+    let from: SessionState = row.word("status")?;
+    let came_from: Option<SessionState> = row.optional_word("came_from")?;
+    // A pause inside a question keeps the question's own way back; the pause itself returns to the question.
+    let back = match (step, from) {
+        (SessionStep::Resume, _) if humans::waiting(sql, id)?.is_some() => {
+            Some(SessionState::AwaitingHuman)
+        }
+        _ => came_from,
+    };
+    let to = from.after(step, back)?;
+    let remembered = from.remembers(to, came_from);
+    let waits = matches!(to, SessionState::Paused | SessionState::AwaitingHuman);
+    let changed = sql.run(
+        query!("sessions_step"),
+        values![
+            id,
+            from.as_str(),
+            to.as_str(),
+            remembered.map(SessionState::as_str),
+            at_ms,
+            waits,
+        ],
+    )?;
+    if changed != 1 {
+        bail!("session {id} changed its state meanwhile");
+    }
+    let mut facts = json!({"from": from, "to": to});
+    if let (Json::Object(all), Json::Object(more)) = (&mut facts, data) {
+        all.extend(more);
+    }
+    let name = format!("session.{to}");
+    events::add_named(sql, About::session(id), &name, at_ms, &facts)?;
+    Ok(to)
+}
+
+/// The first claim of its task sets a session going; later claims find it going.
+pub(super) fn start(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<()> {
+    let row = sql
+        .row(query!("sessions_standing"), values![id])?
+        .with_context(|| format!("session {id} is gone"))?;
+    if row.word::<SessionState>("status")? == SessionState::Created {
+        step(sql, id, SessionStep::Execute, at_ms, json!({}))?;
+    }
+    Ok(())
+}
+
+/// How a session ends.
+#[derive(Clone, Debug)]
+pub struct Ending {
+    pub step: SessionStep,
+    pub reason: EndReason,
+    pub detail: Option<String>,
+}
+
+/// Ends a session: its open tasks are cancelled, its questions withdrawn, its workspace given back.
+pub fn end(sql: &mut dyn Sql, id: &str, ending: &Ending, at_ms: i64) -> Result<()> {
+    let facts = json!({"end_reason": ending.reason, "detail": ending.detail});
+    step(sql, id, ending.step, at_ms, facts)?;
+    sql.run(
+        query!("sessions_end"),
+        values![id, ending.reason.as_str(), ending.detail.as_ref(), at_ms],
+    )?;
+    tasks::cancel_open(sql, id, at_ms)?;
+    humans::withdraw(sql, id, at_ms)?;
+    workspaces::release(sql, id, at_ms)
+}
+
+/// Stores what the session came to; its task's success or failure is counted with it.
+pub fn set_answer(
+    sql: &mut dyn Sql,
+    id: &str,
+    answer: Option<&str>,
+    verified: Option<Verified>,
+    task_completed: bool,
+) -> Result<()> {
+    sql.run(
+        query!("sessions_answer"),
+        values![
+            id,
+            answer,
+            verified.map(Verified::as_str),
+            task_completed,
+            !task_completed
+        ],
+    )?;
+    Ok(())
+}
+
+/// Cancels a session: at once when nothing of it runs, else by a wish that the running loop obeys.
+pub fn cancel(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<Applied> {
+    if tasks::any_running(sql, id)? {
+        return wish(sql, id, SessionStep::Cancel, Control::Cancel, at_ms);
+    }
+    let ending = Ending {
+        step: SessionStep::Cancel,
+        reason: EndReason::Cancelled,
+        detail: None,
+    };
+    end(sql, id, &ending, at_ms)?;
+    Ok(Applied::Now)
+}
+
+/// Pauses a session: at once when nothing of it runs, else after the running iteration, or by ending that (`now`).
+pub fn pause(sql: &mut dyn Sql, id: &str, now: bool, at_ms: i64) -> Result<Applied> {
+    if tasks::any_running(sql, id)? {
+        let control = if now {
+            Control::PauseNow
+        } else {
+            Control::Pause
+        };
+        return wish(sql, id, SessionStep::Pause, control, at_ms);
+    }
+    step(sql, id, SessionStep::Pause, at_ms, json!({}))?;
+    tasks::hold(sql, id)?;
+    Ok(Applied::Now)
+}
+
+/// Resumes a paused session, or withdraws a pause that has not taken effect yet.
+pub fn resume(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<Applied> {
+    let session = expect(sql, id)?;
+    if matches!(session.control, Some(Control::Pause | Control::PauseNow)) {
+        sql.run(query!("sessions_set_control"), values![id, None::<String>])?;
+        return Ok(Applied::Now);
+    }
+    step(sql, id, SessionStep::Resume, at_ms, json!({}))?;
+    tasks::unhold(sql, id)?;
+    Ok(Applied::Now)
+}
+
+/// Whether a person's wish has taken effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied {
+    Now,
+    /// Noted; the running iteration decides when.
+    Soon,
+}
+
+fn wish(
+    sql: &mut dyn Sql,
+    id: &str,
+    step: SessionStep,
+    control: Control,
+    at_ms: i64,
+) -> Result<Applied> {
+    let session = expect(sql, id)?;
+    session.status.after(step, None)?;
+    if session.control == Some(Control::Cancel) && control != Control::Cancel {
+        bail!(InvalidStep {
+            from: "being cancelled",
+            step: step.as_str()
+        });
+    }
+    sql.run(
+        query!("sessions_set_control"),
+        values![id, control.as_str()],
+    )?;
+    let facts = json!({"control": control});
+    events::add(
+        sql,
+        About::session(id),
+        EventType::SessionControl,
+        at_ms,
+        &facts,
+    )?;
+    Ok(Applied::Soon)
+}
+
+/// The wishes that running loops have not obeyed yet.
+pub fn controlled(sql: &mut dyn Sql) -> Result<Vec<(String, Control)>> {
+    let rows = sql.rows(query!("sessions_controlled"), &[])?;
+    rows.iter()
+        .map(|row| Ok((row.text("id")?, row.word("control")?)))
+        .collect()
+}
+
+/// Remembers how the protected files were before the agent came; the first memory stays.
+pub fn set_protected(sql: &mut dyn Sql, id: &str, hashes: &Json) -> Result<()> {
+    sql.run(
+        query!("sessions_set_protected"),
+        values![id, hashes.to_string()],
+    )?;
+    Ok(())
+}
+
+/// Ended sessions whose outbox file is still owed, oldest first.
+pub fn unreported(sql: &mut dyn Sql, limit: u32) -> Result<Vec<Session>> {
+    let rows = sql.rows(query!("sessions_unreported"), values![limit])?;
+    rows.iter().map(from_row).collect()
+}
+
+/// The outbox file is written.
+pub fn set_reported(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<()> {
+    sql.run(query!("sessions_set_reported"), values![id, at_ms])?;
+    Ok(())
+}
+
+/// How many sessions have not ended.
+pub fn count_open(sql: &mut dyn Sql) -> Result<i64> {
+    let row = sql.row(query!("sessions_count_open"), &[])?;
+    row.context("no count of sessions")?.int("count")
+}
+
+/// Deletes up to `limit` reported sessions that ended before `before_ms`, with all that belongs to them; returns their ids.
+pub fn prune(sql: &mut dyn Sql, before_ms: i64, limit: u32) -> Result<Vec<String>> {
+    let rows = sql.rows(query!("sessions_prunable"), values![before_ms, limit])?;
+    let mut pruned = Vec::with_capacity(rows.len());
+    for row in rows {
+        let id = row.text("id")?;
+        sql.run(query!("sessions_delete"), values![&id])?;
+        pruned.push(id);
+    }
+    Ok(pruned)
+}
+
+fn json_column(row: &Row, column: &str) -> Result<Option<Json>> {
+    row.optional_text(column)?
+        .map(|text| serde_json::from_str(&text))
+        .transpose()
+        .with_context(|| format!("column {column} is not JSON"))
+}
+
+fn from_row(row: &Row) -> Result<Session> {
+    Ok(Session {
+        id: row.text("id")?,
+        status: row.word("status")?,
+        control: row.optional_word("control")?,
+        end_reason: row.optional_word("end_reason")?,
+        end_detail: row.optional_text("end_detail")?,
+        objective: row.text("objective")?,
+        agent: row.text("agent")?,
+        trigger: row.word("trigger")?,
+        origin: row.text("origin")?,
+        dedupe_key: row.optional_text("dedupe_key")?,
+        request: json_column(row, "request")?.unwrap_or(Json::Null),
+        max_iterations: row.int("max_iterations")?,
+        completion_promise: row.text("completion_promise")?,
+        iteration_count: row.int("iteration_count")?,
+        verified: row.optional_word("verified")?,
+        task_count: row.int("task_count")?,
+        completed_task_count: row.int("completed_task_count")?,
+        failed_task_count: row.int("failed_task_count")?,
+        final_answer: row.optional_text("final_answer")?,
+        human_context: json_column(row, "human_context")?,
+        cost_usd: row.optional_real("cost_usd")?.unwrap_or_default(),
+        input_tokens: row.int("input_tokens")?,
+        output_tokens: row.int("output_tokens")?,
+        tool_call_count: row.int("tool_call_count")?,
+        parent_session_id: row.optional_text("parent_session_id")?,
+        follows_session_id: row.optional_text("follows_session_id")?,
+        depth: row.int("depth")?,
+        workspace: row.text("workspace")?,
+        protected: json_column(row, "protected")?,
+        waited_ms: row.int("waited_ms")?,
+        waiting_since_ms: row.optional_int("waiting_since_ms")?,
+        created_at_ms: row.int("created_at_ms")?,
+        started_at_ms: row.optional_int("started_at_ms")?,
+        ended_at_ms: row.optional_int("ended_at_ms")?,
+        reported_at_ms: row.optional_int("reported_at_ms")?,
+    })
+}

@@ -1,0 +1,112 @@
+//! An answer as a file: `*.answer.md` or `*.answer.json` in an inbox.
+
+use crate::clock::now_ms;
+use crate::store::Store;
+use crate::store::{humans, sessions};
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+/// Whom the answer is for, and what it says.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    pub session: String,
+    pub answer: String,
+}
+
+/// Whether a file of this name is an answer.
+pub fn is_answer(name: &str) -> bool {
+    name.ends_with(".answer.md") || name.ends_with(".answer.json")
+}
+
+/// Reads an answer: JSON with `session` and `answer`, or text whose first line is `session: <id>`.
+pub fn parse(name: &str, text: &str) -> Result<Answer> {
+    let answer = match name.ends_with(".json") {
+        true => serde_json::from_str(text)
+            .context("an answer is a JSON object with `session` and `answer`")?,
+        false => from_text(text)?,
+    };
+    if answer.answer.trim().is_empty() {
+        bail!("the answer is empty");
+    }
+    Ok(answer)
+}
+
+fn from_text(text: &str) -> Result<Answer> {
+    let text = text.trim_start_matches('\u{feff}');
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let session = first
+        .trim()
+        .strip_prefix("session:")
+        .context("line 1: an answer starts with the line `session: <id>`")?;
+    Ok(Answer {
+        session: session.trim().to_owned(),
+        answer: rest.trim().to_owned(),
+    })
+}
+
+/// Gives the answer to the session that waits for it; returns the session's id. A number picks an option.
+pub async fn give(store: &Store, answer: Answer) -> Result<String> {
+    store
+        .write(move |sql| {
+            let id = sessions::resolve(sql, &answer.session)?;
+            let options = humans::waiting(sql, &id)?
+                .map(|asked| asked.options)
+                .unwrap_or_default();
+            humans::answer(sql, &id, &pick(&answer.answer, &options), now_ms())?;
+            Ok(id)
+        })
+        .await
+}
+
+fn pick(answer: &str, options: &[String]) -> String {
+    let number = answer.trim().parse::<usize>().ok();
+    let picked = number.and_then(|number| options.get(number.checked_sub(1)?));
+    picked.map_or_else(|| answer.trim().to_owned(), Clone::clone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_as_text_and_json() {
+        let expected = Answer {
+            session: "0199".to_owned(),
+            answer: "the blue one\nplease".to_owned(),
+        };
+        assert_eq!(
+            parse("x.answer.md", "session: 0199\n\nthe blue one\nplease\n").unwrap(),
+            expected
+        );
+        let json = r#"{"session": "0199", "answer": "the blue one\nplease"}"#;
+        assert_eq!(parse("x.answer.json", json).unwrap(), expected);
+        for (text, reason) in [
+            ("blue", "line 1"),
+            ("session: 1\n  \n", "empty"),
+            ("", "line 1"),
+        ] {
+            assert!(
+                parse("x.answer.md", text)
+                    .unwrap_err()
+                    .to_string()
+                    .contains(reason),
+                "{text:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn numbers_pick_options() {
+        let options = ["red".to_owned(), "blue".to_owned()];
+        for (answer, picked) in [
+            ("2", "blue"),
+            ("3", "3"),
+            ("0", "0"),
+            ("red", "red"),
+            (" 1 ", "red"),
+        ] {
+            assert_eq!(pick(answer, &options), picked);
+        }
+    }
+}

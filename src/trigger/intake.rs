@@ -1,0 +1,240 @@
+//! From a request to a session: gaps filled from the defaults, everything refused that could not be kept.
+//! What is accepted here is exactly what the loop will work by.
+
+use crate::agent::roster::Roster;
+use crate::clock::{new_id, now_ms};
+use crate::config::Config;
+use crate::engine::House;
+use crate::engine::mission::default_request;
+use crate::model::id::slug;
+use crate::model::request::{Collaboration, Problem, Problems, Request};
+use crate::model::session::Trigger;
+use crate::store::Store;
+use crate::store::sessions::{self, Created, NewSession, Session};
+use crate::store::tasks::Birthright;
+use crate::workspace;
+use anyhow::{Context, Result};
+use std::path::Path;
+
+/// The longest stem of an outbox file that is made from an objective.
+const MAX_STEM_CHARS: usize = 40;
+
+/// Where a request comes from.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    pub trigger: Trigger,
+    /// The id the session is to have; inbox files carry it in their name.
+    pub session_id: String,
+    /// The stem of the answer's file; made from the objective when there is none.
+    pub stem: Option<String>,
+    /// The session this one goes on from.
+    pub after: Option<After>,
+    /// A foreground run takes its task at once.
+    pub claimed_by: Option<Birthright>,
+}
+
+/// What a session takes over from an earlier one.
+#[derive(Clone, Debug)]
+pub struct After {
+    pub session: Box<Session>,
+    /// Go on in its workspace with its handoff, or start afresh.
+    pub same_workspace: bool,
+}
+
+impl Origin {
+    /// A new session without a past.
+    pub fn new(trigger: Trigger) -> Self {
+        Self {
+            trigger,
+            session_id: new_id(),
+            stem: None,
+            after: None,
+            claimed_by: None,
+        }
+    }
+}
+
+/// Who can turn requests into sessions: the parts of the house that it takes.
+#[derive(Clone, Copy)]
+pub struct Reception<'a> {
+    pub config: &'a Config,
+    pub roster: &'a Roster,
+    pub state: &'a Path,
+    pub store: &'a Store,
+}
+
+impl<'a> From<&'a House> for Reception<'a> {
+    fn from(house: &'a House) -> Self {
+        Self {
+            config: &house.config,
+            roster: &house.roster,
+            state: &house.state,
+            store: &house.store,
+        }
+    }
+}
+
+impl Reception<'_> {
+    /// Makes the session durable, or finds the one made earlier under the same key.
+    pub async fn admit(&self, request: Request, origin: Origin) -> Result<Created> {
+        let new = self.prepare(request, origin)?;
+        self.store
+            .write(move |sql| sessions::create(sql, &new))
+            .await
+    }
+
+    /// Fills the gaps and checks that the request can be kept; nothing is stored yet.
+    pub fn prepare(&self, request: Request, origin: Origin) -> Result<NewSession> {
+        let mut request = request.overlay(&default_request(self.config));
+        request.validate()?;
+        let agent = match &request.agent {
+            Some(name) => name.clone(),
+            None => self.roster.default_name().to_owned(),
+        };
+        request.agent = Some(agent.clone());
+        let member = self
+            .roster
+            .member(&agent)
+            .map_err(|unknown| Problems::from(problem("agent", unknown.to_string())))?;
+        refuse(unavailable(&request))?;
+        refuse(uncountable(
+            &request,
+            &agent,
+            member.config.cost_per_iteration,
+        ))?;
+        let created_at_ms = now_ms();
+        let workspace = self.workspace(&request, &origin);
+        let max_iterations = request
+            .max_iterations
+            .context("max_iterations has a default")?;
+        let completion_promise = request
+            .completion_promise
+            .clone()
+            .context("completion_promise has a default")?;
+        let earlier = origin.after.as_ref();
+        let protected = earlier
+            .filter(|after| after.same_workspace)
+            .and_then(|after| after.session.protected.clone());
+        Ok(NewSession {
+            task_id: new_id(),
+            objective: request.objective.clone(),
+            agent,
+            trigger: origin.trigger,
+            origin: origin
+                .stem
+                .unwrap_or_else(|| slug(&request.objective, MAX_STEM_CHARS)),
+            dedupe_key: request.idempotency_key.clone(),
+            max_iterations: i64::from(max_iterations),
+            completion_promise: completion_promise.trim().to_owned(),
+            follows_session_id: earlier.map(|after| after.session.id.clone()),
+            workspace,
+            protected,
+            priority: request.priority.unwrap_or(0),
+            not_before_ms: request.not_before.map(|time| time.as_millisecond()),
+            created_at_ms,
+            claimed_by: origin.claimed_by,
+            request: serde_json::to_value(&request).context("a request is always JSON")?,
+            id: origin.session_id,
+        })
+    }
+
+    fn workspace(&self, request: &Request, origin: &Origin) -> String {
+        if let Some(after) = origin.after.as_ref().filter(|after| after.same_workspace) {
+            return after.session.workspace.clone();
+        }
+        let name = request
+            .workspace
+            .as_ref()
+            .and_then(|workspace| workspace.session.as_deref());
+        let path = workspace::resolve(self.state, name, &origin.session_id);
+        path.to_string_lossy().into_owned()
+    }
+}
+
+/// Keys whose capability this version does not have: refused, because ignoring them would be a lie.
+fn unavailable(request: &Request) -> Vec<Problem> {
+    let workspace = request.workspace.as_ref();
+    let parallel =
+        workspace.and_then(|workspace| workspace.collaboration) == Some(Collaboration::Parallel);
+    let wanted = [
+        (
+            "plan",
+            request.plan.as_deref().is_some_and(|plan| plan != "none"),
+        ),
+        ("datasets", !request.datasets.is_empty()),
+        ("max_parallel", request.max_parallel.is_some()),
+        ("notify", !request.notify.is_empty()),
+        ("callback_url", request.callback_url.is_some()),
+        (
+            "workspace.repo",
+            workspace.is_some_and(|workspace| workspace.repo.is_some()),
+        ),
+        (
+            "workspace.ref",
+            workspace.is_some_and(|workspace| workspace.reference.is_some()),
+        ),
+        ("workspace.collaboration", parallel),
+    ];
+    let asked = wanted.into_iter().filter(|(_, asked)| *asked);
+    asked
+        .map(|(key, _)| {
+            problem(
+                key,
+                "not available in this version of ralphd; leave it out".to_owned(),
+            )
+        })
+        .collect()
+}
+
+/// A limit that could never be noticed is refused at submission, not discovered on the bill.
+fn uncountable(request: &Request, agent: &str, cost_per_iteration: Option<f64>) -> Vec<Problem> {
+    let Some(budget) = &request.budget else {
+        return Vec::new();
+    };
+    let mut problems = Vec::new();
+    if budget.usd.is_some() && cost_per_iteration.is_none() {
+        let advice = format!(
+            "agent '{agent}' cannot report what it costs; set cost_per_iteration in [agents.{agent}], or limit max_iterations or budget.wall instead"
+        );
+        problems.push(problem("budget.usd", advice));
+    }
+    for (key, asked) in [
+        ("budget.tokens", budget.tokens.is_some()),
+        ("budget.tool_calls", budget.tool_calls.is_some()),
+    ] {
+        if asked {
+            let advice = format!(
+                "agent '{agent}' cannot report it; limit max_iterations or budget.wall instead"
+            );
+            problems.push(problem(key, advice));
+        }
+    }
+    problems
+}
+
+fn problem(key: &str, message: String) -> Problem {
+    Problem {
+        line: None,
+        key: Some(key.to_owned()),
+        message,
+    }
+}
+
+fn refuse(problems: Vec<Problem>) -> Result<(), Problems> {
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Problems::from(problems)),
+    }
+}
+
+/// A request in either form: JSON when it starts like JSON, else Markdown.
+pub fn parse(text: &str) -> Result<Request, Problems> {
+    match text
+        .trim_start_matches('\u{feff}')
+        .trim_start()
+        .starts_with('{')
+    {
+        true => Request::from_json(text),
+        false => Request::from_markdown(text),
+    }
+}

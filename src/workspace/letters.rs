@@ -1,0 +1,131 @@
+//! The letters between an agent and the daemon, under `state/` in the workspace: the handoff and the question.
+//! Both are written by the agent, so nothing in them is trusted: no link is followed, no pipe waited for, no size taken for granted.
+
+use crate::files::{self, Unreadable};
+use crate::model::handoff::{self, MAX_HANDOFF_BYTES};
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+use std::path::{Path, PathBuf};
+
+/// The directory of the letters inside a workspace.
+pub const DIRECTORY: &str = "state";
+const HANDOFF: &str = "handoff.json";
+const QUESTION: &str = "question.json";
+const MAX_QUESTION_BYTES: u64 = 64 * 1024;
+/// Beyond this a question is cut: it is to be read by a person.
+const MAX_QUESTION_CHARS: usize = 4000;
+const MAX_OPTIONS: usize = 20;
+
+fn path(workspace: &Path, name: &str) -> PathBuf {
+    workspace.join(DIRECTORY).join(name)
+}
+
+/// What the handoff file holds: nothing, something usable, or something broken (said why).
+pub enum Handoff {
+    None,
+    Good(Json),
+    Broken(String),
+}
+
+/// Reads the handoff as the agent left it.
+pub fn read_handoff(workspace: &Path) -> Handoff {
+    match files::read_regular(&path(workspace, HANDOFF), MAX_HANDOFF_BYTES as u64) {
+        Err(Unreadable::Missing) => Handoff::None,
+        Err(Unreadable::TooLarge { .. }) => Handoff::Broken(format!(
+            "it is larger than {} KiB",
+            MAX_HANDOFF_BYTES / 1024
+        )),
+        Err(other) => Handoff::Broken(other.to_string()),
+        Ok(bytes) => match handoff::parse(&bytes) {
+            Ok(handoff) => Handoff::Good(handoff),
+            Err(problem) => Handoff::Broken(problem),
+        },
+    }
+}
+
+#[derive(Deserialize)]
+struct Question {
+    question: String,
+    #[serde(default)]
+    options: Vec<Json>,
+}
+
+/// The question an agent left for a person. A broken file is still a question: the person sees what was in it.
+pub fn read_question(workspace: &Path) -> Option<Json> {
+    let bytes = match files::read_regular(&path(workspace, QUESTION), MAX_QUESTION_BYTES) {
+        Ok(bytes) => bytes,
+        Err(Unreadable::Missing) => return None,
+        Err(problem) => {
+            let text = format!("The agent left a question that cannot be read: {problem}.");
+            return Some(json!({"question": text, "options": []}));
+        }
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let parsed = serde_json::from_str::<Question>(&text)
+        .ok()
+        .filter(|asked| !asked.question.trim().is_empty());
+    let (question, options) = match parsed {
+        Some(asked) => (asked.question, asked.options),
+        None => (text.into_owned(), Vec::new()),
+    };
+    let question: String = question.trim().chars().take(MAX_QUESTION_CHARS).collect();
+    let options: Vec<String> = options
+        .into_iter()
+        .take(MAX_OPTIONS)
+        .map(|option| {
+            option
+                .as_str()
+                .map_or_else(|| option.to_string(), str::to_owned)
+        })
+        .collect();
+    Some(json!({"question": question, "options": options}))
+}
+
+/// Removes an old question, so that it is not taken for one of the iteration that starts now.
+pub fn clear_question(workspace: &Path) {
+    let _ = std::fs::remove_file(path(workspace, QUESTION));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workspace_with(name: &str, content: &str) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join(DIRECTORY)).unwrap();
+        std::fs::write(path(directory.path(), name), content).unwrap();
+        directory
+    }
+
+    #[test]
+    fn questions_in_all_conditions() {
+        for (content, expected) in [
+            (
+                r#"{"question": "Which?", "options": ["a", 2]}"#,
+                json!({"question": "Which?", "options": ["a", "2"]}),
+            ),
+            (
+                r#"{"question": "Why?"}"#,
+                json!({"question": "Why?", "options": []}),
+            ),
+            (
+                "Just words",
+                json!({"question": "Just words", "options": []}),
+            ),
+        ] {
+            let workspace = workspace_with(QUESTION, content);
+            assert_eq!(read_question(workspace.path()), Some(expected));
+            clear_question(workspace.path());
+            assert_eq!(read_question(workspace.path()), None);
+        }
+    }
+
+    #[test]
+    fn a_linked_handoff_is_not_followed() {
+        let workspace = workspace_with("real.json", "{}");
+        std::os::unix::fs::symlink("real.json", path(workspace.path(), HANDOFF)).unwrap();
+        assert!(
+            matches!(read_handoff(workspace.path()), Handoff::Broken(why) if why.contains("symbolic link"))
+        );
+    }
+}

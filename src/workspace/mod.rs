@@ -1,0 +1,24 @@
+//! The directory an agent works in: where it is, what it holds, whether anything in it moves.
+//! It must not run programs or touch the database; who may work in it is the store's word (`store/workspaces`).
+
+pub mod fingerprint;
+pub mod letters;
+pub mod protect;
+
+use crate::files;
+use anyhow::Result;
+use std::path::{Path, PathBuf};
+
+/// The directory for a session: a named one is shared by all sessions of that name, any other is its own.
+pub fn resolve(state: &Path, name: Option<&str>, session: &str) -> PathBuf {
+    let root = state.join("workspaces");
+    match name {
+        Some(name) => root.join("session").join(name),
+        None => root.join("run").join(session),
+    }
+}
+
+/// Makes the directory and its `state/`, so that an agent can write its handoff without further ado.
+pub fn prepare(workspace: &Path) -> Result<()> {
+    files::make_private_directory(&workspace.join(letters::DIRECTORY))
+}
