@@ -3,6 +3,7 @@
 
 use crate::clock::now_ms;
 use crate::engine::House;
+use crate::files;
 use crate::model::event::EventType;
 use crate::queue::{Scheduler, identity, janitor, wake};
 use crate::report;
@@ -23,13 +24,13 @@ use tokio::task::JoinSet;
 /// The file that the daemon of a state directory holds locked; its text is the daemon's pid.
 pub const LOCK_FILE: &str = "ralphd.lock";
 
-/// Runs the daemon until `shutdown` turns true. `ready` is called once requests are taken.
+/// Runs the daemon until `shutdown` turns true. `ready` is called once requests are taken. The lock is held to the end.
 pub async fn run(
     house: Arc<House>,
+    _lock: Lock,
     mut shutdown: watch::Receiver<bool>,
     ready: impl FnOnce(),
 ) -> Result<()> {
-    let _lock = lock(&house.state)?;
     let worker = identity::of_this_process(Role::Serve);
     let worker_id = worker.id.clone();
     let start =
@@ -95,8 +96,19 @@ fn log_end(what: &str, result: Result<()>) {
     }
 }
 
-/// Takes the state directory for this process alone, or says who has it.
-fn lock(state: &Path) -> Result<File> {
+/// The right to be the daemon of a state directory; given back when dropped, or with the process.
+pub struct Lock(
+    #[expect(
+        dead_code,
+        reason = "held, not used: closing the file gives the lock back"
+    )]
+    File,
+);
+
+/// Takes the state directory for this process alone, or says who has it. Taken before the database is opened, so that
+/// a second daemon of another version does not so much as touch it.
+pub fn lock(state: &Path) -> Result<Lock> {
+    files::make_private_directory(state)?;
     let path = state.join(LOCK_FILE);
     let mut file = File::options()
         .read(true)
@@ -117,7 +129,7 @@ fn lock(state: &Path) -> Result<File> {
     file.set_len(0)?;
     file.rewind()?;
     writeln!(file, "{}", std::process::id())?;
-    Ok(file)
+    Ok(Lock(file))
 }
 
 /// The pid of the daemon that works on a state directory, as far as its lock file and the process table tell.

@@ -1,3 +1,52 @@
+//! ralphd finishes agent work too long for one context window: drop a request into a folder, go to bed, find the answer
+//! in the outbox. One binary, one SQLite file, no other service.
+//!
+//! # The way of a request
+//!
+//! ```text
+//!  inbox/  ─┐                                                       ┌─ agent/command ─ process: shim ─ claude, codex, …
+//!  sqlite3 ─┼─► trigger/intake ─► store/ ─► queue/scheduler ─► engine/ralph ─┤
+//!  cli     ─┘   (check, dedupe)    rows       (claim)          prompt → run → judge → record
+//!                                   ▲                                │
+//!                                   └──── settle: one transaction ◄──┘ ───► report/ outbox
+//! ```
+//!
+//! One direction; the only way back is through the store. Its commits are the only wake-up: whoever cares reads the rows
+//! again, and also looks now and then, so that a lost wake-up costs time and nothing else.
+//!
+//! # The house
+//!
+//! A room may use rooms of lower rank only; `tests/it/tidy.rs` holds them to it.
+//!
+//! | rank | room | what it is |
+//! |---|---|---|
+//! | 0 | [`model`] | pure words and decisions: states, promise, why the loop stops, requests |
+//! | 1 | [`clock`], [`files`], [`config`], [`process`] | the edges: time, files of strangers, settings, programs |
+//! | 2 | [`store`] | the database; the only place with ralphd's SQL |
+//! | 3 | [`workspace`] | the directory an agent works in |
+//! | 4 | [`agent`] | who can take a turn |
+//! | 5 | [`engine`] | what runs a task; `engine/ralph` is THE loop |
+//! | 6 | [`queue`], [`trigger`], [`report`] | claim tasks, take requests, write answers |
+//! | 10 | [`daemon`] | all of it together, until told to stop |
+//! | 11 | [`cli`] | one file a verb |
+//!
+//! Read first: `engine/ralph/mod.rs` (the loop, one screen), `model/stop.rs` (why it stops), `store/tasks.rs` (the queue),
+//! `process/mod.rs` (how a turn outlives the daemon).
+//!
+//! # What holds everywhere
+//!
+//! - A state changes only by compare-and-set with its event, in one transaction; claims are fenced by their number.
+//! - State words live three times, held equal by a test: the enum, its transition table, the `CHECK` in `sql/`.
+//! - Nothing is acknowledged before it is on disk.
+//! - Only `process` starts programs; only `store` speaks SQL; only `model` decides; only the edges read the clock.
+//! - Everything has a maximum. An unknown name or key is an error that lists the known ones.
+//! - The database file is touched through SQLite alone.
+//!
+//! # Deliberately absent
+//!
+//! No state in memory that a kill -9 would lose, no service beside the one file, no polling of the queue, no shared
+//! mutable state between rooms: they meet in the rows.
+
 pub mod agent;
 pub mod cli;
 pub mod clock;

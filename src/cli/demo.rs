@@ -34,10 +34,11 @@ pub fn demo(desk: Desk, demo: &Demo) -> Result<Exit> {
 }
 
 async fn show(state: &Path) -> Result<Exit> {
+    let lock = daemon::lock(state)?;
     let house = house(Arc::new(Config::default()), state, Supervisor::default())?;
     let (down, shutdown) = watch::channel(false);
     let (tell_ready, ready) = oneshot::channel();
-    let running = tokio::spawn(daemon::run(house.clone(), shutdown, move || {
+    let running = tokio::spawn(daemon::run(house.clone(), lock, shutdown, move || {
         let _ = tell_ready.send(());
     }));
     if ready.await.is_err() {

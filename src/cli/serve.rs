@@ -27,6 +27,7 @@ pub fn serve(desk: Desk) -> Result<Exit> {
 }
 
 async fn work(desk: Desk) -> Result<()> {
+    let lock = daemon::lock(&desk.state)?;
     let house = desk.house()?;
     let (down, shutdown) = watch::channel(false);
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
@@ -49,7 +50,7 @@ async fn work(desk: Desk) -> Result<()> {
         let status = format!("working on {}", state.display());
         daemon::notify(&[NotifyState::Ready, NotifyState::Status(&status)]);
     };
-    daemon::run(house, shutdown, ready).await
+    daemon::run(house, lock, shutdown, ready).await
 }
 
 fn start_log(desk: &Desk) {

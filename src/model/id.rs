@@ -1,5 +1,5 @@
 //! Identifiers as people see and shorten them.
-//! It must not make new ones: that needs a clock (`crate::clock`).
+//! It must not make new ones: that needs a clock.
 
 /// How many characters a short id has.
 pub const SHORT_ID_CHARS: usize = 8;

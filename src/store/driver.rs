@@ -206,6 +206,9 @@ pub trait Driver: Send + Sync + 'static {
     /// Changes with each commit of the writer that changed something.
     fn commits(&self) -> tokio::sync::watch::Receiver<u64>;
 
+    /// Changes with each commit of another process that was noticed.
+    fn foreign_commits(&self) -> tokio::sync::watch::Receiver<u64>;
+
     /// Wakes whoever waits for a commit: somebody else has committed.
     fn poke(&self);
 

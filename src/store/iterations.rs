@@ -200,6 +200,24 @@ pub fn of_session(sql: &mut dyn Sql, session: &str) -> Result<Vec<Iteration>> {
     rows.iter().map(from_row).collect()
 }
 
+/// The same, with long texts only where the loop uses them.
+pub fn history(sql: &mut dyn Sql, session: &str) -> Result<Vec<Iteration>> {
+    let rows = sql.rows(query!("iterations_history"), values![session])?;
+    rows.iter().map(from_row).collect()
+}
+
+/// What the agent said last.
+pub fn last_words(sql: &mut dyn Sql, session: &str) -> Result<Option<String>> {
+    let row = sql.row(query!("iterations_last_words"), values![session])?;
+    row.map_or(Ok(None), |row| row.optional_text("final_text"))
+}
+
+/// Whether a turn of the session has begun and not been recorded as ended: its agent may be running.
+pub(super) fn any_under_way(sql: &mut dyn Sql, session: &str) -> Result<bool> {
+    let row = sql.row(query!("iterations_under_way"), values![session])?;
+    Ok(row.is_some())
+}
+
 fn hold_claim(sql: &mut dyn Sql, claim: &Claim, lease_until_ms: i64) -> Result<()> {
     if tasks::renew(sql, claim, lease_until_ms)? {
         return Ok(());

@@ -96,6 +96,11 @@ impl Store {
         self.driver.commits()
     }
 
+    /// Changes after each commit of another process that was noticed.
+    pub fn foreign_commits(&self) -> watch::Receiver<u64> {
+        self.driver.foreign_commits()
+    }
+
     /// Wakes those who wait on `commits`: another process has committed.
     pub fn poke(&self) {
         self.driver.poke();

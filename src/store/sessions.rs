@@ -3,7 +3,7 @@
 
 use super::driver::{Row, Sql, values};
 use super::events::{self, About};
-use super::{humans, query, tasks, workspaces};
+use super::{humans, iterations, query, tasks, workspaces};
 use crate::model::event::EventType;
 use crate::model::session::{
     Control, EndReason, InvalidStep, SessionState, SessionStep, Trigger, Verified,
@@ -319,9 +319,10 @@ pub fn set_answer(
     Ok(())
 }
 
-/// Cancels a session: at once when nothing of it runs, else by a wish that the running loop obeys.
+/// Cancels a session: at once when nothing of it runs, else by a wish that the loop obeys. A turn may be running
+/// without a claimant for a while, after a crash: whoever claims the task next ends it.
 pub fn cancel(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<Applied> {
-    if tasks::any_running(sql, id)? {
+    if tasks::any_running(sql, id)? || iterations::any_under_way(sql, id)? {
         return wish(sql, id, SessionStep::Cancel, Control::Cancel, at_ms);
     }
     let ending = Ending {

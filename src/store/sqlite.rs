@@ -93,6 +93,10 @@ impl Driver for Sqlite {
         self.writer.commits()
     }
 
+    fn foreign_commits(&self) -> tokio::sync::watch::Receiver<u64> {
+        self.writer.foreign_commits()
+    }
+
     fn poke(&self) {
         self.writer.poke();
     }

@@ -17,6 +17,7 @@ const MAX_JOBS_PER_COMMIT: usize = 256;
 pub struct Writer {
     jobs: mpsc::Sender<Job>,
     commits: Arc<watch::Sender<u64>>,
+    foreign: watch::Sender<u64>,
 }
 
 impl Writer {
@@ -29,7 +30,11 @@ impl Writer {
             .name("store-writer".to_owned())
             .spawn(move || work(&connection, waiting, &committed))
             .context("cannot start the writer thread")?;
-        Ok(Self { jobs, commits })
+        Ok(Self {
+            jobs,
+            commits,
+            foreign: watch::Sender::new(0),
+        })
     }
 
     /// Hands over a job; resolves when there was room for it.
@@ -45,8 +50,14 @@ impl Writer {
         self.commits.subscribe()
     }
 
-    /// Bumps it for a commit that was not made here.
+    /// Bumped for commits that were not made here.
+    pub fn foreign_commits(&self) -> watch::Receiver<u64> {
+        self.foreign.subscribe()
+    }
+
+    /// Tells of a commit that was not made here.
     pub fn poke(&self) {
+        self.foreign.send_modify(|count| *count += 1);
         self.commits.send_modify(|count| *count += 1);
     }
 }

@@ -14,9 +14,9 @@ use tokio::sync::watch;
 /// Rows looked at in one go.
 const BATCH: u32 = 100;
 
-/// Takes inserted requests until shutdown, woken by commits.
+/// Takes inserted requests until shutdown. They are always another process's: our own commits do not matter.
 pub async fn run(house: Arc<House>, mut shutdown: watch::Receiver<bool>) {
-    let mut commits = house.store.commits();
+    let mut commits = house.store.foreign_commits();
     while !*shutdown.borrow() {
         commits.borrow_and_update();
         if let Err(error) = take_all(&house).await {

@@ -7,6 +7,7 @@ use crate::model::session::{Control, EndReason, SessionStep, Verified};
 use crate::model::stop::Stop;
 use crate::model::task::TaskStep;
 use crate::store::humans::{self, HumanKind, NewQuestion};
+use crate::store::iterations;
 use crate::store::sessions::{self, Ending};
 use crate::store::tasks::{self, Claim, Parking, Settlement};
 use anyhow::Result;
@@ -84,7 +85,7 @@ impl Ralph {
     }
 
     async fn complete(self, verified: Verified) -> Result<()> {
-        let answer = self.answer();
+        let answer = self.answer().await?;
         let summary = answer
             .lines()
             .find(|line| !line.trim().is_empty())
@@ -118,7 +119,7 @@ impl Ralph {
         reason: EndReason,
         detail: String,
     ) -> Result<()> {
-        let answer = Some(self.answer()).filter(|answer| !answer.is_empty());
+        let answer = Some(self.answer().await?).filter(|answer| !answer.is_empty());
         let settlement = Settlement {
             error_type: Some(reason.as_str().to_owned()),
             error_message: Some(detail.clone()),
@@ -194,24 +195,17 @@ impl Ralph {
     }
 
     /// The last words of the agent, without the promise itself.
-    fn answer(&self) -> String {
-        let spoke = self
-            .history
-            .iter()
-            .rev()
-            .find_map(|iteration| iteration.final_text.as_deref());
-        let text = spoke.unwrap_or_default().trim_end();
-        let lines: Vec<&str> = text.lines().collect();
-        let kept = match lines.split_last() {
-            Some((last, before))
-                if last.contains(&self.mission.promise)
-                    && before.iter().any(|line| !line.trim().is_empty()) =>
-            {
-                before
-            }
-            _ => &lines[..],
-        };
-        kept.join("\n").trim().to_owned()
+    async fn answer(&self) -> Result<String> {
+        let id = self.session.id.clone();
+        let said = self
+            .house
+            .store
+            .read(move |sql| iterations::last_words(sql, &id))
+            .await?;
+        Ok(without_promise(
+            &said.unwrap_or_default(),
+            &self.mission.promise,
+        ))
     }
 
     fn limit_in_words(&self, reason: EndReason) -> String {
@@ -252,10 +246,42 @@ pub fn end_unfinished(
     sessions::end(sql, &claim.session_id, ending, at_ms)
 }
 
+/// A text without a last line that only keeps the promise; a text that is nothing else stays.
+fn without_promise(text: &str, promise: &str) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let kept = match lines.split_last() {
+        Some((last, before))
+            if last.contains(promise) && before.iter().any(|line| !line.trim().is_empty()) =>
+        {
+            before
+        }
+        _ => &lines[..],
+    };
+    kept.join("\n").trim().to_owned()
+}
+
 fn tampering_question(files: &[String]) -> Json {
     let question = format!(
         "The work passes its verification, but the agent changed protected files: {}. Answer '{ACCEPT}' to accept it all the same; anything else is told to the agent, who goes on.",
         files.join(", ")
     );
     json!({"question": question, "options": [ACCEPT, "restore the protected files"]})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_promise;
+
+    #[test]
+    fn the_promise_is_no_part_of_the_answer() {
+        for (text, answer) in [
+            ("All done.\n\nTASK_COMPLETE\n", "All done."),
+            ("All done.\n<promise>TASK_COMPLETE</promise>", "All done."),
+            ("TASK_COMPLETE", "TASK_COMPLETE"),
+            ("TASK_COMPLETE\nThat was it.", "TASK_COMPLETE\nThat was it."),
+            ("", ""),
+        ] {
+            assert_eq!(without_promise(text, "TASK_COMPLETE"), answer);
+        }
+    }
 }

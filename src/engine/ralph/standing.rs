@@ -21,7 +21,7 @@ impl Ralph {
             .store
             .read(move |sql| {
                 let session = sessions::expect(sql, &id)?;
-                let history = iterations::of_session(sql, &id)?;
+                let history = iterations::history(sql, &id)?;
                 Ok((session, history, humans::of_session(sql, &id)?))
             })
             .await?;

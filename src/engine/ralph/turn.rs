@@ -19,6 +19,9 @@ use std::time::Duration;
 /// A turn whose budget of time is almost gone still gets this much, so that it can say a last word.
 const MIN_TURN: Duration = Duration::from_secs(1);
 
+/// Earlier iterations that a prompt tells of; more would crowd out the objective.
+const MAX_FACTS: usize = 50;
+
 /// An iteration that is under way.
 pub(super) struct UnderWay {
     pub id: String,
@@ -160,7 +163,11 @@ impl Ralph {
         if self.history.is_empty() {
             return Vec::new();
         }
-        let mut facts: Vec<String> = self.history.iter().map(fact_of).collect();
+        let earlier = self.history.len().saturating_sub(MAX_FACTS);
+        let mut facts: Vec<String> = self.history[earlier..].iter().map(fact_of).collect();
+        if earlier > 0 {
+            facts.insert(0, format!("{earlier} runs before these are not listed"));
+        }
         if let Some(wall) = self.mission.budget.wall {
             let left_s = (wall.as_millis() - self.active_ms(now_ms())).max(0) / 1000;
             facts.push(format!("time left: {left_s} s of {wall}"));

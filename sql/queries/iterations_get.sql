@@ -1,1 +1,0 @@
-SELECT * FROM iterations WHERE id = ?1
