@@ -61,7 +61,12 @@ impl Command {
             )
             .await?;
         match outcome {
-            process::Outcome::Lost => Ok(lost()),
+            process::Outcome::Lost => {
+                // What the agent had started may still run, without anybody to end it.
+                let mark = turn.id.clone();
+                tokio::task::spawn_blocking(move || process::sweep(&mark)).await?;
+                Ok(lost())
+            }
             process::Outcome::Ended(ended) => self.read_outcome(&turn, &program, &ended),
         }
     }
@@ -216,19 +221,20 @@ fn last_error_line(path: &Path) -> Option<String> {
 }
 
 fn lost() -> Outcome {
-    Outcome {
-        end: TurnEnd::Lost,
-        final_text: String::new(),
-        failure: None,
-        exit_code: None,
-        exit_signal: None,
-    }
+    let reason = "the turn vanished together with its shim".to_owned();
+    without_words(TurnEnd::Lost, FailureClass::Transient, reason)
 }
 
 fn cannot_start(reason: String) -> Outcome {
+    without_words(TurnEnd::Finished, FailureClass::Permanent, reason)
+}
+
+fn without_words(end: TurnEnd, class: FailureClass, reason: String) -> Outcome {
     Outcome {
-        end: TurnEnd::Finished,
-        failure: Some((FailureClass::Permanent, reason)),
-        ..lost()
+        end,
+        final_text: String::new(),
+        failure: Some((class, reason)),
+        exit_code: None,
+        exit_signal: None,
     }
 }

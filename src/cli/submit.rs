@@ -116,12 +116,11 @@ pub fn conclude(desk: &Desk, session: &Session) -> Result<Exit> {
         output::print_json(session)?;
         return Ok(Exit::of_session(session));
     }
-    if let Some(answer) = &session.final_answer {
-        output::print_line(answer)?;
-    }
     let id = short(&session.id);
     match session.status {
-        SessionState::Completed => {}
+        SessionState::Completed => {
+            output::print_line(session.final_answer.as_deref().unwrap_or_default())?
+        }
         SessionState::AwaitingHuman => {
             let question = session
                 .human_context

@@ -51,7 +51,11 @@ async fn rescue(house: &House, worker_id: &str, held: &[Claim]) -> Result<()> {
         if held.contains(&task.claim) || !is_abandoned(house, worker_id, &task).await? {
             continue;
         }
-        let died_with_its_turn = clear_up(&house.state, task.iteration_id.as_deref())?;
+        let (state, iteration) = (house.state.clone(), task.iteration_id.clone());
+        let gone =
+            tokio::task::spawn_blocking(move || clear_up(&state, iteration.as_deref())).await??;
+        // A task we left ourselves, for want of disk space or the like, has killed nobody.
+        let died_with_its_turn = gone && task.claim.worker_id != worker_id;
         take_back(house, task, died_with_its_turn).await?;
     }
     Ok(())

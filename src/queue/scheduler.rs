@@ -202,7 +202,7 @@ impl Scheduler {
         };
         if error.is::<ClaimLost>() {
             tracing::warn!("{error}");
-        } else if error.is::<Unavailable>() {
+        } else if may_pass(&error) {
             // Nothing is settled: when the lease runs out the task is claimed again and goes on from its rows.
             tracing::error!(session = claim.session_id, "left for later: {error:#}");
         } else {
@@ -244,6 +244,25 @@ impl Scheduler {
             self.conclude(ended).await;
         }
     }
+}
+
+/// The machine is at fault, not the session: a full disk, a busy database, too many open files.
+fn may_pass(error: &anyhow::Error) -> bool {
+    use std::io::ErrorKind::*;
+    error.chain().any(|cause| {
+        let io = cause
+            .downcast_ref::<std::io::Error>()
+            .map(std::io::Error::kind);
+        cause.is::<Unavailable>()
+            || matches!(
+                io,
+                Some(StorageFull | QuotaExceeded | ReadOnlyFilesystem | OutOfMemory | WouldBlock)
+            )
+            || cause
+                .downcast_ref::<std::io::Error>()
+                .and_then(std::io::Error::raw_os_error)
+                .is_some_and(|code| [libc::EMFILE, libc::ENFILE].contains(&code))
+    })
 }
 
 type Ended = Result<(tokio::task::Id, (Claim, Result<()>)), tokio::task::JoinError>;

@@ -440,6 +440,7 @@ pub fn prune(sql: &mut dyn Sql, before_ms: i64, limit: u32) -> Result<Vec<String
     let mut pruned = Vec::with_capacity(rows.len());
     for row in rows {
         let id = row.text("id")?;
+        sql.run(query!("events_forget"), values![&id])?;
         sql.run(query!("sessions_delete"), values![&id])?;
         pruned.push(id);
     }

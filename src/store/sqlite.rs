@@ -1,10 +1,11 @@
 //! The SQLite driver: WAL, full durability, one writer thread, pooled readers.
 //! The database file is touched through SQLite alone: any other handle on it, once closed, drops the locks that protect the WAL.
 
+use super::Unavailable;
 use super::driver::{Driver, Job, Row, Sql, Value};
 use super::migrate;
 use super::writer::Writer;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, ToSql};
@@ -76,7 +77,9 @@ impl Driver for Sqlite {
     }
 
     fn read(&self, job: Job) -> Result<()> {
-        let connection = self.readers.get().context("no database reader is free")?;
+        let connection = self.readers.get().map_err(|error| {
+            anyhow!(Unavailable(format!("no database reader is free: {error}")))
+        })?;
         // One snapshot for the whole job: what it reads first and last belongs together.
         let snapshot = connection.unchecked_transaction()?;
         let finished = job(&mut SqliteSql::new(&connection));
@@ -143,6 +146,38 @@ fn value_from(column: ValueRef<'_>) -> Value {
 
 impl Sql for SqliteSql<'_> {
     fn rows(&mut self, statement: &str, values: &[Value]) -> Result<Vec<Row>> {
+        self.query(statement, values).map_err(told_apart)
+    }
+
+    fn run(&mut self, statement: &str, values: &[Value]) -> Result<usize> {
+        let execute = || {
+            let mut prepared = self.connection.prepare_cached(statement)?;
+            prepared.execute(rusqlite::params_from_iter(values))
+        };
+        execute().map_err(told_apart)
+    }
+}
+
+/// A database that cannot work now is told apart from one that says no.
+fn told_apart(error: rusqlite::Error) -> anyhow::Error {
+    use rusqlite::ErrorCode::*;
+    match error.sqlite_error_code() {
+        Some(
+            DiskFull
+            | SystemIoFailure
+            | DatabaseBusy
+            | DatabaseLocked
+            | ReadOnly
+            | CannotOpen
+            | OutOfMemory
+            | FileLockingProtocolFailed,
+        ) => anyhow!(Unavailable(error.to_string())),
+        _ => error.into(),
+    }
+}
+
+impl SqliteSql<'_> {
+    fn query(&self, statement: &str, values: &[Value]) -> rusqlite::Result<Vec<Row>> {
         let mut prepared = self.connection.prepare_cached(statement)?;
         let column_count = prepared.column_count();
         let mut columns: Option<Arc<Vec<String>>> = None;
@@ -159,10 +194,5 @@ impl Sql for SqliteSql<'_> {
             found.push(Row::new(columns.clone(), values));
         }
         Ok(found)
-    }
-
-    fn run(&mut self, statement: &str, values: &[Value]) -> Result<usize> {
-        let mut prepared = self.connection.prepare_cached(statement)?;
-        Ok(prepared.execute(rusqlite::params_from_iter(values))?)
     }
 }

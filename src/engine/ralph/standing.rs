@@ -139,12 +139,12 @@ fn is_transient(iteration: &Iteration) -> bool {
     iteration.failure_class == Some(FailureClass::Transient)
 }
 
-/// How many iterations at the end are of a kind. Turns that were ended on purpose or lost say nothing either way.
+/// How many iterations at the end are of a kind. Turns that were ended on purpose say nothing either way.
 fn streak(history: &[Iteration], of_kind: impl Fn(&Iteration) -> bool) -> u32 {
     history
         .iter()
         .rev()
-        .filter(|iteration| !matches!(iteration.verdict, Some(Verdict::Cancelled | Verdict::Lost)))
+        .filter(|iteration| iteration.verdict != Some(Verdict::Cancelled))
         .take_while(|iteration| of_kind(iteration))
         .count() as u32
 }

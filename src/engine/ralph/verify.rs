@@ -25,6 +25,18 @@ pub(super) enum Checked {
     Stopped,
 }
 
+impl Checked {
+    fn vanished(tampered: Vec<String>) -> Self {
+        let reason = "the verification vanished before it ended".to_owned();
+        Checked::Ran {
+            passed: false,
+            exit: Exit::NotStarted(reason.clone()),
+            tail: reason,
+            tampered,
+        }
+    }
+}
+
 impl Ralph {
     /// Runs the check; nothing where the request has none.
     pub(super) async fn verify(&self, turn: &UnderWay) -> Result<Option<Checked>> {
@@ -50,7 +62,10 @@ impl Ralph {
             .run(&directory, &program, &environment, stop)
             .await?;
         let Outcome::Ended(ended) = outcome else {
-            return Ok(Some(Checked::Stopped));
+            // The check's shim was killed: reality was not asked, so the promise is not believed this time.
+            let mark = verify_turn(&turn.id);
+            tokio::task::spawn_blocking(move || process::sweep(&mark)).await?;
+            return Ok(Some(Checked::vanished(tampered)));
         };
         if ended.cause == Cause::Stopped {
             return Ok(Some(Checked::Stopped));
