@@ -1,2 +1,1 @@
--- A null session means every one.
 SELECT * FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2

@@ -9,7 +9,7 @@ use crate::config::{self, Config};
 use crate::model::nearest::nearest;
 use crate::process::Supervisor;
 use anyhow::{Context, Result, bail};
-use std::collections::BTreeMap;
+use indexmap::IndexMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ pub struct Member {
 
 /// All agents, and which one is taken when a request names none.
 pub struct Roster {
-    members: BTreeMap<String, Member>,
+    members: IndexMap<String, Member>,
     default: String,
     supervision: Arc<Supervision>,
 }
@@ -64,7 +64,7 @@ pub struct Roster {
 impl Roster {
     /// Takes the configured agents, or looks for known ones on PATH. `program` is this very binary, for `rehearsal`.
     pub fn new(config: &Config, supervisor: Supervisor, program: PathBuf) -> Result<Self> {
-        let mut members: BTreeMap<String, Member> = config
+        let mut members: IndexMap<String, Member> = config
             .agents
             .iter()
             .map(|(name, agent)| {

@@ -61,7 +61,7 @@ impl Desk {
                 self.state.display()
             );
         }
-        Store::open(&self.state)
+        Store::open_as_is(&self.state)
     }
 
     /// Everything a worker needs.

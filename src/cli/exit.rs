@@ -5,6 +5,8 @@ use crate::model::request::Problems;
 use crate::model::session::{EndReason, SessionState};
 use crate::store::sessions::{NotFound, Session};
 
+use super::output::remark;
+
 /// How the process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -54,7 +56,7 @@ impl Exit {
         if error.chain().any(is_broken_pipe) {
             return Exit::Done;
         }
-        eprintln!("ralphd: {error:#}");
+        remark(&format!("ralphd: {error:#}"));
         if error.is::<Failure>() || error.is::<ConfigError>() || error.is::<Problems>() {
             return Exit::Usage;
         }

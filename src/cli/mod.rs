@@ -2,16 +2,29 @@
 //! It must not decide anything that a daemon would decide otherwise.
 
 mod act;
+mod agents;
 mod arguments;
+mod database;
 mod demo;
 mod desk;
+mod doctor;
 mod exit;
 mod follow;
+mod init;
+mod list;
+mod logs;
 mod output;
+mod reference;
 mod request;
 mod run;
 mod serve;
+mod show;
+mod status;
 mod submit;
+mod table;
+mod terminal;
+mod view;
+mod watch;
 
 pub use arguments::{Arguments, Verb};
 pub use exit::{Exit, Failure};
@@ -23,14 +36,12 @@ pub fn run(arguments: Arguments) -> Exit {
     let verb = arguments.verb;
     let outcome = match verb {
         // These need neither configuration nor state.
-        Verb::Rehearse => match crate::agent::rehearsal::play() {
-            Ok(t) => {
-                print!("{t}");
-                return Exit::Done;
-            }
-            Err(e) => Err(e),
-        },
         Verb::Shim { directory } => return Exit::Code(crate::process::shim_main(&directory)),
+        Verb::Rehearse => return init::rehearse(),
+        Verb::Schema(what) => reference::schema(&what),
+        Verb::Completions(shell) => reference::completions(&shell),
+        Verb::Man(into) => reference::man(&into),
+        Verb::Init(into) => init::init(&arguments.global, &into),
         verb => Desk::open(arguments.global).and_then(|desk| dispatch(desk, verb)),
     };
     outcome.unwrap_or_else(|error| Exit::from_error(&error))
@@ -41,14 +52,26 @@ fn dispatch(desk: Desk, verb: Verb) -> anyhow::Result<Exit> {
         Verb::Serve => serve::serve(desk),
         Verb::Run(wanted) => run::run(desk, *wanted),
         Verb::Submit(wanted) => submit::submit(desk, *wanted),
+        Verb::List(filter) => list::list(desk, filter),
+        Verb::Show(which) => show::show(desk, &which),
+        Verb::Logs(which) => logs::logs(desk, which),
+        Verb::Watch(which) => watch::watch(desk, which),
         Verb::Answer(answer) => act::answer(desk, answer),
         Verb::Pause(pause) => act::pause(desk, pause),
         Verb::Resume(which) => act::resume(desk, &which),
         Verb::Cancel(which) => act::cancel(desk, &which),
         Verb::Retry(again) => act::retry(desk, again),
         Verb::Continue(again) => act::continue_session(desk, again),
+        Verb::Agents => agents::agents(desk),
+        Verb::Doctor => doctor::doctor(desk),
         Verb::Demo(demo) => demo::demo(desk, &demo),
-        _ => {
+        Verb::Db(what) => database::database(desk, what),
+        Verb::Shim { .. }
+        | Verb::Rehearse
+        | Verb::Schema(_)
+        | Verb::Completions(_)
+        | Verb::Man(_)
+        | Verb::Init(_) => {
             unreachable!("answered without a desk")
         }
     }

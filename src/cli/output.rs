@@ -7,9 +7,6 @@ use std::io::{IsTerminal, Write};
 /// The width taken where a terminal does not tell its own.
 const USUAL_WIDTH: usize = 80;
 const USUAL_HEIGHT: usize = 24;
-/// The flexible column of a table is never cut below this, however narrow the terminal.
-const LEAST_FLEXIBLE_CHARS: usize = 12;
-const GAP: &str = "  ";
 
 /// How a piece of text stands out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -231,121 +228,32 @@ pub fn print_lines(lines: &[String]) -> Result<()> {
 
 /// Writes a value to stdout as JSON that people can read too.
 pub fn print_json(value: &impl serde::Serialize) -> Result<()> {
-    print_line(&serde_json::to_string_pretty(value)?)
+    print_line(&harmless_json(&serde_json::to_string_pretty(value)?))
 }
 
 /// Writes a value to stdout as JSON on a line of its own.
 pub fn print_json_line(value: &impl serde::Serialize) -> Result<()> {
-    print_line(&serde_json::to_string(value)?)
+    print_line(&harmless_json(&serde_json::to_string(value)?))
+}
+
+/// The same JSON, with what could harm a terminal written as escapes; outside of texts there is no such character.
+pub fn harmless_json(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for character in json.chars() {
+        if character == '\n' || harmless_character(character) == character {
+            escaped.push(character);
+            continue;
+        }
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            escaped.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    escaped
 }
 
 /// A word to the person on stderr; it is not worth failing for.
 pub fn remark(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
-
-/// One field of a table.
-#[derive(Clone, Debug, Default)]
-pub struct Cell {
-    text: String,
-    style: Style,
-}
-
-impl From<(String, Style)> for Cell {
-    fn from((text, style): (String, Style)) -> Self {
-        Self {
-            text: harmless(&text),
-            style,
-        }
-    }
-}
-
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        (text, Style::Plain).into()
-    }
-}
-
-impl From<&str> for Cell {
-    fn from(text: &str) -> Self {
-        text.to_owned().into()
-    }
-}
-
-/// Rows under titles. One column gives way where the terminal is too narrow; columns with nothing in them are left out.
-pub struct Table {
-    titles: Vec<&'static str>,
-    flexible: usize,
-    rows: Vec<Vec<Cell>>,
-}
-
-impl Table {
-    /// An empty table; `flexible` is the position of the column that is cut to fit.
-    pub fn new(titles: &[&'static str], flexible: usize) -> Self {
-        Self {
-            titles: titles.to_vec(),
-            flexible,
-            rows: Vec::new(),
-        }
-    }
-
-    /// Adds a row, one cell for each title.
-    pub fn row(&mut self, cells: Vec<Cell>) {
-        self.rows.push(cells);
-    }
-
-    /// The table as lines: the titles first.
-    pub fn lines(&self, look: &Look) -> Vec<String> {
-        let widths = self.widths(look.width);
-        let titles = self
-            .titles
-            .iter()
-            .map(|title| ((*title).to_owned(), Style::Dim).into())
-            .collect();
-        std::iter::once(&titles)
-            .chain(&self.rows)
-            .map(|cells: &Vec<Cell>| line(cells, &widths, look))
-            .collect()
-    }
-
-    /// The width of each column; zero leaves it out.
-    fn widths(&self, limit: Option<usize>) -> Vec<usize> {
-        let mut widths: Vec<usize> = (0..self.titles.len())
-            .map(|column| {
-                let texts = self.rows.iter().filter_map(|row| row.get(column));
-                let widest = texts
-                    .map(|cell| cell.text.chars().count())
-                    .max()
-                    .unwrap_or(0);
-                if widest == 0 {
-                    0
-                } else {
-                    widest.max(self.titles[column].chars().count())
-                }
-            })
-            .collect();
-        if let Some(limit) = limit {
-            let shown = widths.iter().filter(|width| **width > 0).count();
-            let gaps = GAP.len() * shown.saturating_sub(1);
-            let others: usize = widths.iter().sum::<usize>() - widths[self.flexible] + gaps;
-            let room = limit.saturating_sub(others).max(LEAST_FLEXIBLE_CHARS);
-            widths[self.flexible] = widths[self.flexible].min(room);
-        }
-        widths
-    }
-}
-
-fn line(cells: &[Cell], widths: &[usize], look: &Look) -> String {
-    let mut line = String::new();
-    let mut owed = 0;
-    for (cell, width) in cells.iter().zip(widths).filter(|(_, width)| **width > 0) {
-        // Spaces are written only once something follows them.
-        line.push_str(&" ".repeat(owed));
-        let text = cut(&cell.text, *width);
-        owed = width - text.chars().count() + GAP.len();
-        line.push_str(&look.paint(cell.style, &text));
-    }
-    line
+    let _ = writeln!(std::io::stderr(), "{}", harmless_lines(text));
 }
 
 #[cfg(test)]
@@ -373,6 +281,18 @@ mod tests {
             assert_eq!(harmless(text), expected, "{text:?}");
         }
         assert_eq!(harmless_lines("a\r\nb\n\tc\x1b"), "a\nb\n\tc␛");
+    }
+
+    #[test]
+    fn harmless_json_says_the_same() {
+        let text = "a\u{9b}b\u{7f}c\u{202e}\u{e0041}\n\x1bä";
+        let json = harmless_json(&serde_json::to_string(text).unwrap());
+        assert!(
+            json.chars()
+                .all(|character| harmless_character(character) == character),
+            "{json}"
+        );
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
     }
 
     #[test]
@@ -431,48 +351,6 @@ mod tests {
         ] {
             assert_eq!(cut(text, max), expected);
         }
-    }
-
-    #[test]
-    fn one_column_gives_way_and_empty_ones_are_left_out() {
-        let mut table = Table::new(&["ID", "COST", "OBJECTIVE", "AGE"], 2);
-        table.row(vec![
-            "aa".into(),
-            "".into(),
-            "a rather long objective indeed".into(),
-            "3m".into(),
-        ]);
-        table.row(vec![
-            "bbbb".into(),
-            "".into(),
-            "short\x1b".into(),
-            "".into(),
-        ]);
-        assert_eq!(
-            table.lines(&PLAIN),
-            [
-                "ID    OBJECTIVE                       AGE",
-                "aa    a rather long objective indeed  3m",
-                "bbbb  short␛",
-            ]
-        );
-        for width in [25, 30, 40] {
-            let look = Look {
-                width: Some(width),
-                ..PLAIN
-            };
-            let lines = table.lines(&look);
-            assert!(
-                lines.iter().all(|line| line.chars().count() <= width),
-                "{width}: {lines:#?}"
-            );
-            assert!(lines[1].contains('…'));
-        }
-        let narrow = Look {
-            width: Some(5),
-            ..PLAIN
-        };
-        assert_eq!(table.lines(&narrow)[1], "aa    a rather lo…  3m");
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use indexmap::IndexMap;
 use std::path::PathBuf;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -49,7 +49,7 @@ pub struct Config {
     pub log: Log,
     /// The agents, by name.
     #[schemars(schema_with = "agents_schema")]
-    pub agents: BTreeMap<String, Agent>,
+    pub agents: IndexMap<String, Agent>,
 }
 
 /// What a request that does not say otherwise gets.

@@ -363,3 +363,11 @@ fn the_state_directory_is_found() {
         assert_eq!(found.ok(), expected.map(PathBuf::from));
     }
 }
+
+#[test]
+fn agents_keep_the_order_of_the_file() {
+    let text = "[agents.zebra]\ncommand = [\"z\"]\n[agents.ape]\ncommand = [\"a\"]\n[agents.mole]\ncommand = [\"m\"]\n";
+    let loaded = Config::from_text(text, None, &Environment::default()).unwrap();
+    let names: Vec<&String> = loaded.agents.keys().collect();
+    assert_eq!(names, ["zebra", "ape", "mole"]);
+}

@@ -57,6 +57,11 @@ impl Cgroup {
     }
 }
 
+/// Whether this process's own group was delegated to it, so that turns can be ended as a whole.
+pub fn cgroup_delegated() -> bool {
+    own_group().is_some_and(|own| delegated(&own))
+}
+
 fn name(mark: &str) -> String {
     format!("ralphd-{mark}")
 }

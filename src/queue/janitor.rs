@@ -7,7 +7,7 @@ use crate::engine::{House, turn_directory};
 use crate::model::session::{EndReason, SessionStep};
 use crate::model::task::TaskStep;
 use crate::process::{self, Sighting};
-use crate::store::sessions::{self, Ending};
+use crate::store::sessions::{self, Ending, Tally};
 use crate::store::tasks::{self, Claim, Running};
 use crate::store::workers;
 use anyhow::Result;
@@ -115,7 +115,7 @@ async fn take_back(house: &House, task: Running, died_with_its_turn: bool) -> Re
                     reason: EndReason::Poison,
                     detail: Some(why),
                 };
-                sessions::set_answer(sql, &claim.session_id, None, None, false)?;
+                sessions::set_answer(sql, &claim.session_id, None, None, Tally::Failed)?;
                 sessions::end(sql, &claim.session_id, &ending, at_ms)?;
             }
             Ok(())

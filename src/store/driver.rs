@@ -197,6 +197,9 @@ pub trait Driver: Send + Sync + 'static {
     /// Brings the schema up to date, after a backup where there is something to lose.
     fn migrate(&self) -> Result<()>;
 
+    /// Refuses a schema that is not up to date, without touching it.
+    fn require_current(&self) -> Result<()>;
+
     /// Runs a job on a reader. Blocking.
     fn read(&self, job: Job) -> Result<()>;
 

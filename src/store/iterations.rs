@@ -56,6 +56,7 @@ pub struct NewIteration {
 #[derive(Clone, Debug)]
 pub struct EndedIteration {
     pub id: String,
+    pub number: i64,
     pub verdict: Verdict,
     pub counted: bool,
     pub exit_code: Option<i64>,
@@ -169,6 +170,7 @@ fn tell_end(sql: &mut dyn Sql, claim: &Claim, ended: &EndedIteration) -> Result<
     let about = About::task(&claim.session_id, &claim.task_id);
     let facts = json!({
         "iteration": ended.id,
+        "number": ended.number,
         "verdict": ended.verdict,
         "counted": ended.counted,
         "verify_passed": ended.verify_passed,
@@ -204,6 +206,18 @@ pub fn of_session(sql: &mut dyn Sql, session: &str) -> Result<Vec<Iteration>> {
 pub fn history(sql: &mut dyn Sql, session: &str) -> Result<Vec<Iteration>> {
     let rows = sql.rows(query!("iterations_history"), values![session])?;
     rows.iter().map(from_row).collect()
+}
+
+/// The iterations of a session after a number, first to last.
+pub fn after(sql: &mut dyn Sql, session: &str, number: i64, limit: u32) -> Result<Vec<Iteration>> {
+    let rows = sql.rows(query!("iterations_after"), values![session, number, limit])?;
+    rows.iter().map(from_row).collect()
+}
+
+/// The newest iteration of a session.
+pub fn last(sql: &mut dyn Sql, session: &str) -> Result<Option<Iteration>> {
+    let row = sql.row(query!("iterations_last"), values![session])?;
+    row.as_ref().map(from_row).transpose()
 }
 
 /// What the agent said last.

@@ -1,6 +1,7 @@
 //! Schema versions of the SQLite file: refuse a newer one, back up an older one, then bring it up to date in one transaction.
 //! A landed migration is never edited; a new one is added to the list.
 
+use crate::clock::now_ms;
 use anyhow::{Context, Result, bail};
 use rusqlite::{Connection, TransactionBehavior, backup::Backup};
 use std::path::Path;
@@ -33,6 +34,19 @@ pub fn refuse_newer(connection: &Connection, path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// A look does not change what it looks at: an older schema is left to the daemon.
+pub fn require_current(connection: &Connection, path: &Path) -> Result<()> {
+    let found = version(connection)?;
+    if found < newest() {
+        bail!(
+            "{} has schema version {found}, older than this ralphd's {}: start 'ralphd serve' once to bring it up to date",
+            path.display(),
+            newest()
+        );
+    }
+    Ok(())
+}
+
 /// Brings the schema up to date. Safe when two processes try at once: the second finds it done.
 pub fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
     refuse_newer(connection, path)?;
@@ -41,7 +55,8 @@ pub fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
         return Ok(());
     }
     if before > 0 {
-        let copy = path.with_extension(format!("db.before-v{}", newest()));
+        // Each attempt has a copy of its own: one that was cut short must not stand in the way of the next.
+        let copy = path.with_extension(format!("db.before-v{}.{}", newest(), now_ms()));
         copy_to(connection, &copy)?;
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -66,7 +81,11 @@ pub fn copy_to(connection: &Connection, target: &Path) -> Result<()> {
         let backup = Backup::new(connection, &mut destination)?;
         backup.run_to_completion(BACKUP_PAGES_PER_STEP, Duration::ZERO, None)
     };
-    copy().with_context(|| format!("cannot back up to {}", target.display()))
+    copy()
+        .inspect_err(|_| {
+            let _ = std::fs::remove_file(target);
+        })
+        .with_context(|| format!("cannot back up to {}", target.display()))
 }
 
 #[cfg(test)]

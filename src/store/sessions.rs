@@ -287,24 +287,34 @@ pub struct Ending {
 
 /// Ends a session: its open tasks are cancelled, its questions withdrawn, its workspace given back.
 pub fn end(sql: &mut dyn Sql, id: &str, ending: &Ending, at_ms: i64) -> Result<()> {
-    let facts = json!({"end_reason": ending.reason, "detail": ending.detail});
-    step(sql, id, ending.step, at_ms, facts)?;
-    sql.run(
+    let row = sql.row(
         query!("sessions_end"),
         values![id, ending.reason.as_str(), ending.detail.as_ref(), at_ms],
     )?;
+    let verified = row.map_or(Ok(None), |row| row.optional_text("verified"))?;
+    let facts = json!({"end_reason": ending.reason, "detail": ending.detail, "verified": verified});
+    step(sql, id, ending.step, at_ms, facts)?;
     tasks::cancel_open(sql, id, at_ms)?;
     humans::withdraw(sql, id, at_ms)?;
     workspaces::release(sql, id, at_ms)
 }
 
-/// Stores what the session came to; its task's success or failure is counted with it.
+/// What a task's end adds to its session's counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tally {
+    Completed,
+    Failed,
+    /// Cancelled: neither.
+    Neither,
+}
+
+/// Stores what the session came to; its task's end is counted with it.
 pub fn set_answer(
     sql: &mut dyn Sql,
     id: &str,
     answer: Option<&str>,
     verified: Option<Verified>,
-    task_completed: bool,
+    tally: Tally,
 ) -> Result<()> {
     sql.run(
         query!("sessions_answer"),
@@ -312,8 +322,8 @@ pub fn set_answer(
             id,
             answer,
             verified.map(Verified::as_str),
-            task_completed,
-            !task_completed
+            tally == Tally::Completed,
+            tally == Tally::Failed
         ],
     )?;
     Ok(())

@@ -76,6 +76,11 @@ impl Driver for Sqlite {
         migrate::migrate(&mut connection, &self.path)
     }
 
+    fn require_current(&self) -> Result<()> {
+        let connection = self.readers.get().context("no database reader is free")?;
+        migrate::require_current(&connection, &self.path)
+    }
+
     fn read(&self, job: Job) -> Result<()> {
         let connection = self.readers.get().map_err(|error| {
             anyhow!(Unavailable(format!("no database reader is free: {error}")))

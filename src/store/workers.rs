@@ -67,6 +67,12 @@ pub fn get(sql: &mut dyn Sql, id: &str) -> Result<Option<Worker>> {
     row.as_ref().map(from_row).transpose()
 }
 
+/// Workers that have not said goodbye, newest first; whether they live is another question.
+pub fn unstopped(sql: &mut dyn Sql, limit: u32) -> Result<Vec<Worker>> {
+    let rows = sql.rows(query!("workers_unstopped"), values![limit])?;
+    rows.iter().map(from_row).collect()
+}
+
 fn from_row(row: &Row) -> Result<Worker> {
     Ok(Worker {
         id: row.text("id")?,

@@ -22,6 +22,14 @@ pub fn acquire(sql: &mut dyn Sql, path: &str, session: &str, at_ms: i64) -> Resu
     Ok(Acquired::HeldBy(holder.unwrap_or_default()))
 }
 
+/// The workspaces below a directory that no session has any more.
+pub fn unused(sql: &mut dyn Sql, directory: &str) -> Result<Vec<String>> {
+    // '0' is the character after '/'.
+    let (start, end) = (format!("{directory}/"), format!("{directory}0"));
+    let rows = sql.rows(query!("workspaces_unused"), values![start, end])?;
+    rows.iter().map(|row| row.text("path")).collect()
+}
+
 /// Gives back what a session held; tasks that waited for it are ready again.
 pub(super) fn release(sql: &mut dyn Sql, session: &str, at_ms: i64) -> Result<()> {
     for row in sql.rows(query!("workspaces_release"), values![session, at_ms])? {

@@ -40,6 +40,7 @@ impl Ralph {
         let ran = judged.verdict != Verdict::Lost;
         EndedIteration {
             id: turn.id.clone(),
+            number: turn.number,
             verdict: judged.verdict,
             counted: judged.counted,
             exit_code: judged.outcome.exit_code,

@@ -8,7 +8,7 @@ use crate::model::stop::Stop;
 use crate::model::task::TaskStep;
 use crate::store::humans::{self, HumanKind, NewQuestion};
 use crate::store::iterations;
-use crate::store::sessions::{self, Ending};
+use crate::store::sessions::{self, Ending, Tally};
 use crate::store::tasks::{self, Claim, Parking, Settlement};
 use anyhow::Result;
 use serde_json::{Value as Json, json};
@@ -106,7 +106,13 @@ impl Ralph {
             .write(move |sql| {
                 let at_ms = now_ms();
                 tasks::settle(sql, &claim, TaskStep::Complete, &settlement, at_ms)?;
-                sessions::set_answer(sql, &claim.session_id, Some(&answer), Some(verified), true)?;
+                sessions::set_answer(
+                    sql,
+                    &claim.session_id,
+                    Some(&answer),
+                    Some(verified),
+                    Tally::Completed,
+                )?;
                 sessions::end(sql, &claim.session_id, &ending, at_ms)
             })
             .await
@@ -242,7 +248,11 @@ pub fn end_unfinished(
 ) -> Result<()> {
     let at_ms = now_ms();
     tasks::settle(sql, claim, task, settlement, at_ms)?;
-    sessions::set_answer(sql, &claim.session_id, answer, None, false)?;
+    let tally = match task {
+        TaskStep::Cancel => Tally::Neither,
+        _ => Tally::Failed,
+    };
+    sessions::set_answer(sql, &claim.session_id, answer, None, tally)?;
     sessions::end(sql, &claim.session_id, ending, at_ms)
 }
 

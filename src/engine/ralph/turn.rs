@@ -25,6 +25,7 @@ const MAX_FACTS: usize = 50;
 /// An iteration that is under way.
 pub(super) struct UnderWay {
     pub id: String,
+    pub number: i64,
     pub prompt: String,
     pub prompt_file: PathBuf,
     pub output_file: PathBuf,
@@ -66,6 +67,7 @@ impl Ralph {
         files::make_private_directory(&logs)?;
         let turn = UnderWay {
             id: new_id(),
+            number,
             prompt_file: logs.join(format!("{number:04}.prompt.md")),
             output_file: logs.join(format!("{number:04}.log")),
             prompt,
@@ -219,6 +221,7 @@ fn take_over(left: &Iteration) -> Result<UnderWay> {
     })?;
     Ok(UnderWay {
         id: left.id.clone(),
+        number: left.number,
         prompt: String::from_utf8_lossy(&prompt).into_owned(),
         prompt_file,
         output_file: PathBuf::from(&left.output_file),

@@ -1,0 +1,283 @@
+//! `ralphd show ID`: everything a person wants to know of one session, and what to do next. It only looks.
+
+use super::arguments::Which;
+use super::desk::Desk;
+use super::exit::Exit;
+use super::output::{self, Look, Style, harmless, harmless_lines};
+use super::status::{Standing, why_it_ended};
+use super::table::{Cell, Table};
+use crate::clock::now_ms;
+use crate::model::id::short;
+use crate::model::iteration::Verdict;
+use crate::model::session::{EndReason, SessionState};
+use crate::store::driver::Sql;
+use crate::store::humans::{self, HumanRequest, HumanStatus};
+use crate::store::iterations::{self, Iteration};
+use crate::store::sessions;
+use crate::store::tasks::{self, Task};
+use anyhow::Result;
+use serde_json::json;
+use std::path::Path;
+
+const TITLES: &[&str] = &[
+    "#",
+    "VERDICT",
+    "COUNTED",
+    "EXIT",
+    "VERIFY",
+    "TOOK",
+    "COST",
+    "LAST WORDS",
+];
+
+/// All rows of one session.
+struct Whole {
+    standing: Standing,
+    tasks: Vec<Task>,
+    iterations: Vec<Iteration>,
+    humans: Vec<HumanRequest>,
+}
+
+/// Prints one session.
+pub fn show(desk: Desk, which: &Which) -> Result<Exit> {
+    let store = desk.existing_store()?;
+    let given = which.id.clone();
+    let whole = desk.block_on(store.read(move |sql| Whole::find(sql, &given)))?;
+    if desk.global.json {
+        output::print_json(&json!({
+            "session": whole.standing,
+            "tasks": whole.tasks,
+            "iterations": whole.iterations,
+            "humans": whole.humans,
+        }))?;
+    } else {
+        output::print_lines(&whole.lines(&desk.state, &Look::of_stdout(), now_ms()))?;
+    }
+    Ok(Exit::Done)
+}
+
+impl Whole {
+    fn find(sql: &mut dyn Sql, given: &str) -> Result<Self> {
+        let id = sessions::resolve(sql, given)?;
+        let session = sessions::expect(sql, &id)?;
+        Ok(Self {
+            standing: Standing::of(sql, session)?,
+            tasks: tasks::of_session(sql, &id)?,
+            iterations: iterations::of_session(sql, &id)?,
+            humans: humans::of_session(sql, &id)?,
+        })
+    }
+
+    fn lines(&self, state: &Path, look: &Look, now_ms: i64) -> Vec<String> {
+        let mut lines = self.facts(state, look, now_ms);
+        let session = &self.standing.session;
+        section(&mut lines, look, "Objective", &session.objective);
+        if !self.iterations.is_empty() {
+            lines.extend([String::new(), look.paint(Style::Bold, "Iterations")]);
+            lines.extend(iteration_table(&self.iterations, now_ms).lines(look));
+        }
+        if !self.humans.is_empty() {
+            lines.extend([String::new(), look.paint(Style::Bold, "Questions")]);
+            lines.extend(
+                self.humans
+                    .iter()
+                    .flat_map(|asked| question_lines(asked, now_ms)),
+            );
+        }
+        if let Some(answer) = &session.final_answer {
+            let title = match session.status {
+                SessionState::Completed => "Answer",
+                _ => "Last words",
+            };
+            section(&mut lines, look, title, answer);
+        }
+        let hint = self.way_on();
+        if !hint.is_empty() {
+            lines.push(String::new());
+            lines.extend(hint.iter().map(|line| look.paint(Style::Notice, line)));
+        }
+        lines
+    }
+
+    /// The short facts, one on a line under its name.
+    fn facts(&self, state: &Path, look: &Look, now_ms: i64) -> Vec<String> {
+        let session = &self.standing.session;
+        let (status, style) = self.standing.in_words(now_ms);
+        let reason = |reason| reason_in_words(reason, session.end_detail.as_deref());
+        let iterations = format!("{} of {}", session.iteration_count, session.max_iterations);
+        let trigger = format!("{} ({})", session.trigger, session.origin);
+        let cost = (session.cost_usd > 0.0).then(|| output::money(session.cost_usd));
+        let logs = state.join("logs").join(&session.id);
+        let mut facts = vec![
+            ("session", Some(session.id.clone()), Style::Bold),
+            ("status", Some(status), style),
+            ("reason", session.end_reason.map(reason), Style::Plain),
+            ("agent", Some(session.agent.clone()), Style::Plain),
+            ("iterations", Some(iterations), Style::Plain),
+            ("trigger", Some(trigger), Style::Plain),
+            ("follows", session.follows_session_id.clone(), Style::Plain),
+        ];
+        facts.extend(self.times(now_ms));
+        facts.extend([
+            ("cost", cost, Style::Plain),
+            ("workspace", Some(session.workspace.clone()), Style::Plain),
+            ("logs", Some(logs.display().to_string()), Style::Plain),
+        ]);
+        let known = facts
+            .into_iter()
+            .filter_map(|(name, value, style)| Some((name, value?, style)));
+        known
+            .map(|(name, value, style)| {
+                let name = look.paint(Style::Dim, &format!("{name:<10}"));
+                format!("{name}  {}", look.paint(style, &harmless(&value)))
+            })
+            .collect()
+    }
+
+    fn times(&self, now_ms: i64) -> [(&'static str, Option<String>, Style); 4] {
+        let session = &self.standing.session;
+        let began = session.started_at_ms.unwrap_or(session.created_at_ms);
+        let ended = session.ended_at_ms.map(|time| {
+            let took = output::duration(time - began);
+            format!("{}, after {took}", output::local_time(time))
+        });
+        let parked = self
+            .standing
+            .parked_until_ms
+            .filter(|until| *until > now_ms);
+        let parked = parked.map(|until| format!("until {}", output::local_time(until)));
+        let created = output::local_time(session.created_at_ms);
+        [
+            ("created", Some(created), Style::Plain),
+            (
+                "started",
+                session.started_at_ms.map(output::local_time),
+                Style::Plain,
+            ),
+            ("ended", ended, Style::Plain),
+            ("parked", parked, Style::Notice),
+        ]
+    }
+
+    /// What a person can do now.
+    fn way_on(&self) -> Vec<String> {
+        let session = &self.standing.session;
+        let id = short(&session.id);
+        match (session.status, session.end_reason) {
+            (SessionState::AwaitingHuman, _) => {
+                let waiting = self
+                    .humans
+                    .iter()
+                    .find(|asked| asked.status == HumanStatus::Waiting);
+                let options = waiting.is_some_and(|asked| !asked.options.is_empty());
+                let number = if options {
+                    " (or the number of an option)"
+                } else {
+                    ""
+                };
+                vec![format!("answer it: ralphd answer {id} \"…\"{number}")]
+            }
+            (SessionState::Paused, _) => vec![format!("go on: ralphd resume {id}")],
+            (_, Some(reason)) if reason.is_limit() => vec![
+                format!("go on from here: ralphd continue {id} --max-iterations 10"),
+                format!("start afresh:    ralphd retry {id}"),
+            ],
+            (SessionState::Failed | SessionState::Cancelled, _) => vec![
+                format!("go on from here: ralphd continue {id}"),
+                format!("start afresh:    ralphd retry {id}"),
+            ],
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn reason_in_words(reason: EndReason, detail: Option<&str>) -> String {
+    match detail {
+        Some(detail) => format!("{}: {detail}", why_it_ended(reason)),
+        None => why_it_ended(reason).to_owned(),
+    }
+}
+
+fn section(lines: &mut Vec<String>, look: &Look, title: &str, text: &str) {
+    lines.extend([String::new(), look.paint(Style::Bold, title)]);
+    lines.extend(harmless_lines(text.trim()).lines().map(str::to_owned));
+}
+
+fn iteration_table(iterations: &[Iteration], now_ms: i64) -> Table {
+    let mut table = Table::new(TITLES, TITLES.len() - 1);
+    for iteration in iterations {
+        table.row(iteration_row(iteration, now_ms));
+    }
+    table
+}
+
+fn iteration_row(iteration: &Iteration, now_ms: i64) -> Vec<Cell> {
+    let (verdict, style) = match iteration.verdict {
+        None => ("under way", Style::Active),
+        Some(verdict @ Verdict::Promised) => (verdict.as_str(), Style::Good),
+        Some(verdict @ (Verdict::Failed | Verdict::TimedOut | Verdict::DoomLoop)) => {
+            (verdict.as_str(), Style::Bad)
+        }
+        Some(verdict) => (verdict.as_str(), Style::Plain),
+    };
+    let exit = match (iteration.exit_code, iteration.exit_signal) {
+        (Some(code), _) => code.to_string(),
+        (_, Some(signal)) => format!("signal {signal}"),
+        _ => String::new(),
+    };
+    let verify: Cell = match (iteration.verify_passed, &iteration.tampered) {
+        (Some(true), Some(_)) => ("TAMPERED".to_owned(), Style::Bad).into(),
+        (Some(true), None) => ("passed".to_owned(), Style::Good).into(),
+        (Some(false), _) => ("FAILED".to_owned(), Style::Bad).into(),
+        (None, _) => "".into(),
+    };
+    let counted = match (iteration.verdict, iteration.counted) {
+        (None, _) => "",
+        (_, true) => "yes",
+        (_, false) => "no",
+    };
+    let said = iteration
+        .failure_detail
+        .as_deref()
+        .or(iteration.final_text.as_deref());
+    let cost = iteration.cost_usd.map(output::money).unwrap_or_default();
+    vec![
+        iteration.number.to_string().into(),
+        (verdict.to_owned(), style).into(),
+        counted.into(),
+        exit.into(),
+        verify,
+        output::duration(iteration.ended_at_ms.unwrap_or(now_ms) - iteration.started_at_ms).into(),
+        cost.into(),
+        output::last_line(said.unwrap_or_default()).into(),
+    ]
+}
+
+fn question_lines(asked: &HumanRequest, now_ms: i64) -> Vec<String> {
+    let question = harmless_lines(asked.question.trim()).replace('\n', "\n    ");
+    let mut lines = vec![format!(
+        "{}  {question}",
+        output::local_time(asked.asked_at_ms)
+    )];
+    if let Some(error) = &asked.error {
+        lines.push(format!("    because: {}", harmless(error)));
+    }
+    for (position, option) in asked.options.iter().enumerate() {
+        lines.push(format!("    [{}] {}", position + 1, harmless(option)));
+    }
+    lines.push(match (&asked.answer, asked.status) {
+        (Some(answer), _) => format!(
+            "    answered: {}",
+            harmless_lines(answer).replace('\n', "\n    ")
+        ),
+        (None, HumanStatus::Waiting) => {
+            let left = output::duration(asked.expires_at_ms - now_ms);
+            format!(
+                "    waits for an answer until {} ({left} left)",
+                output::local_time(asked.expires_at_ms)
+            )
+        }
+        (None, status) => format!("    {status}"),
+    });
+    lines
+}
