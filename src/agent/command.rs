@@ -28,6 +28,8 @@ pub struct Supervision {
     pub output_cap_bytes: u64,
     /// Names added to the environment's allow-list.
     pub environment: Vec<String>,
+    /// Names whose values are masked in the output.
+    pub secret_names: Vec<String>,
 }
 
 /// A configured program.
@@ -85,6 +87,7 @@ impl Command {
             silence_ms: silence,
             kill_grace_ms: self.supervision.kill_grace_ms,
             limits: limits_of(&self.config.limits),
+            secret_names: self.supervision.secret_names.clone(),
         })
     }
 

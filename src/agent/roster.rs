@@ -99,6 +99,7 @@ impl Roster {
             kill_grace_ms: config.process.kill_grace.as_millis() as u64,
             output_cap_bytes: config.process.output_cap_bytes,
             environment: config.process.env.clone(),
+            secret_names: config.secrets.names.clone(),
         });
         let roster = Self {
             members,

@@ -6,6 +6,7 @@ use crate::config::{Config, Environment, paths};
 use crate::engine::House;
 use crate::engine::prompt::Prompts;
 use crate::files;
+use crate::model::mask::Mask;
 use crate::process::Supervisor;
 use crate::store::{DATABASE_FILE, Store};
 use anyhow::{Context, Result, bail};
@@ -50,7 +51,7 @@ impl Desk {
     /// Opens the store, making the state directory when it is not there yet.
     pub fn store(&self) -> Result<Store> {
         make_state(&self.state)?;
-        Store::open(&self.state)
+        Ok(Store::open(&self.state)?.masking(mask(&self.config)))
     }
 
     /// Opens a store that must be there already, for commands that only look.
@@ -61,7 +62,7 @@ impl Desk {
                 self.state.display()
             );
         }
-        Store::open_as_is(&self.state)
+        Ok(Store::open_as_is(&self.state)?.masking(mask(&self.config)))
     }
 
     /// Everything a worker needs.
@@ -75,12 +76,20 @@ pub fn house(config: Arc<Config>, state: &Path, supervisor: Supervisor) -> Resul
     make_state(state)?;
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     Ok(Arc::new(House {
-        store: Store::open(state)?,
+        store: Store::open(state)?.masking(mask(&config)),
+        mask: mask(&config),
         roster: Roster::new(&config, supervisor, program)?,
         prompts: Prompts::load(config.prompts.dir.as_deref())?,
         state: state.to_owned(),
         config,
     }))
+}
+
+/// The secrets of this process's environment.
+pub fn mask(config: &Config) -> Mask {
+    let readable = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    Mask::of_environment(readable, &config.secrets.names)
 }
 
 fn make_state(state: &Path) -> Result<()> {

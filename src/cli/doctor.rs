@@ -194,7 +194,7 @@ async fn database(desk: &Desk) -> Vec<Check> {
         );
         return vec![check("database", Level::Warn, detail), no_daemon()];
     }
-    match Store::open(&desk.state) {
+    match Store::open_as_is(&desk.state) {
         Ok(store) => vec![integrity(&store).await, daemon(&desk.state, &store).await],
         Err(error) => vec![check("database", Level::Fail, format!("{error:#}"))],
     }

@@ -1,15 +1,17 @@
 //! `ralphd serve`: the daemon in the foreground, as systemd or a terminal runs it.
 
-use super::desk::Desk;
+use super::desk::{self, Desk};
 use super::exit::Exit;
 use crate::config::{LogFormat, LogLevel};
 use crate::daemon;
+use crate::model::mask::Mask;
 use anyhow::{Context, Result};
 use sd_notify::NotifyState;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::MakeWriter;
 
 /// Two threads: one may wait for a slow disk while the other keeps the promises of time.
 const WORKER_THREADS: usize = 2;
@@ -53,6 +55,32 @@ async fn work(desk: Desk) -> Result<()> {
     daemon::run(house, lock, shutdown, ready).await
 }
 
+/// The journal is read by more people than the secrets are meant for.
+struct MaskedStderr(Mask);
+
+impl MakeWriter<'_> for MaskedStderr {
+    type Writer = MaskedLine;
+
+    fn make_writer(&self) -> MaskedLine {
+        MaskedLine(self.0.clone())
+    }
+}
+
+/// One line of the log; it comes in one piece.
+struct MaskedLine(Mask);
+
+impl Write for MaskedLine {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let line = String::from_utf8_lossy(bytes);
+        std::io::stderr().write_all(self.0.text(&line).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stderr().flush()
+    }
+}
+
 fn start_log(desk: &Desk) {
     let global = &desk.global;
     let level = match (global.quiet, global.verbose, desk.config.log.level) {
@@ -68,7 +96,7 @@ fn start_log(desk: &Desk) {
     let coloured = std::io::stderr().is_terminal()
         && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let log = tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
+        .with_writer(MaskedStderr(desk::mask(&desk.config)))
         .with_max_level(level)
         .with_target(false)
         .with_ansi(coloured);

@@ -45,6 +45,7 @@ pub struct Config {
     pub inboxes: Vec<Inbox>,
     pub queue: Queue,
     pub process: Process,
+    pub secrets: Secrets,
     pub prompts: Prompts,
     pub log: Log,
     /// The agents, by name.
@@ -176,6 +177,14 @@ impl Default for Process {
             env: Vec::new(),
         }
     }
+}
+
+/// What is masked wherever it would be shown or stored.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Secrets {
+    #[schemars(schema_with = "request::env_names")]
+    pub names: Vec<String>,
 }
 
 /// Where prompt templates come from.

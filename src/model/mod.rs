@@ -5,6 +5,7 @@ pub mod event;
 pub mod handoff;
 pub mod id;
 pub mod iteration;
+pub mod mask;
 pub mod nearest;
 pub mod period;
 pub mod promise;

@@ -67,6 +67,9 @@ pub struct Program {
     pub kill_grace_ms: u64,
     #[serde(default)]
     pub limits: Limits,
+    /// Names of variables whose values are masked in the output, beside those that say so themselves (`*_KEY` …).
+    #[serde(default)]
+    pub secret_names: Vec<String>,
 }
 
 /// Resource limits of the agent and what it starts. A value above the daemon's own hard limit is lowered to it.

@@ -1,4 +1,4 @@
-//! The capped copy of one output stream, from a pipe to a file, with memory that does not grow.
+//! The capped copy of one output stream, from a pipe to a file, without its secrets, with memory that does not grow.
 //! It must never stop reading: an agent blocked on a full pipe would hang.
 
 use std::fs::File;
@@ -6,6 +6,8 @@ use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
+
+use crate::model::mask::MaskedStream;
 
 pub const BUFFER_BYTES: usize = 64 * 1024;
 /// A process left behind may write for ever; no pipe holds more than this by default.
@@ -18,6 +20,7 @@ pub struct Pump {
     seen_bytes: u64,
     kept_bytes: u64,
     truncated: bool,
+    mask: MaskedStream,
 }
 
 /// What one read brought.
@@ -29,7 +32,7 @@ pub enum Flow {
 
 impl Pump {
     /// `pipe` must be non-blocking.
-    pub fn new(pipe: OwnedFd, file: File, cap_bytes: u64) -> Self {
+    pub fn new(pipe: OwnedFd, file: File, cap_bytes: u64, mask: MaskedStream) -> Self {
         Self {
             pipe: Some(pipe),
             file: Some(file),
@@ -37,6 +40,7 @@ impl Pump {
             seen_bytes: 0,
             kept_bytes: 0,
             truncated: false,
+            mask,
         }
     }
 
@@ -83,6 +87,11 @@ impl Pump {
 
     fn keep(&mut self, bytes: &[u8]) {
         self.seen_bytes += bytes.len() as u64;
+        let shown = self.mask.feed(bytes).into_owned();
+        self.store(&shown);
+    }
+
+    fn store(&mut self, bytes: &[u8]) {
         let room = usize::try_from(self.cap_bytes - self.kept_bytes).unwrap_or(usize::MAX);
         let fitting = &bytes[..bytes.len().min(room)];
         self.truncated |= fitting.len() < bytes.len();
@@ -111,6 +120,8 @@ impl Pump {
 
     /// Ends the file, with the note when something is missing from it.
     pub fn finish(&mut self, path: &std::path::Path) {
+        let held = self.mask.finish();
+        self.store(&held);
         if !self.truncated {
             return;
         }
@@ -132,12 +143,14 @@ impl Pump {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::mask::Mask;
 
     fn pumped(cap_bytes: u64, input: &[u8]) -> (String, u64, bool) {
         let (reader, mut writer) = std::io::pipe().unwrap();
         rustix::io::ioctl_fionbio(&reader, true).unwrap();
         let target = tempfile::NamedTempFile::new().unwrap();
-        let mut pump = Pump::new(reader.into(), target.reopen().unwrap(), cap_bytes);
+        let file = target.reopen().unwrap();
+        let mut pump = Pump::new(reader.into(), file, cap_bytes, Mask::default().stream());
         let mut buffer = [0; 8];
         writer.write_all(input).unwrap();
         pump.drain(&mut buffer);
@@ -177,7 +190,7 @@ mod tests {
         let (reader, mut writer) = std::io::pipe().unwrap();
         rustix::io::ioctl_fionbio(&reader, true).unwrap();
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let mut pump = Pump::new(reader.into(), full, 100);
+        let mut pump = Pump::new(reader.into(), full, 100, Mask::default().stream());
         writer.write_all(b"lost").unwrap();
         pump.drain(&mut [0; 8]);
         writer.write_all(b"lost too").unwrap();

@@ -13,6 +13,7 @@ use super::pump::Pump;
 use super::turn::{self, EndRecord};
 use super::watch::{Seen, Watch};
 use super::{Cause, Ended, Exit, Program, agent, now_ms, signals};
+use crate::model::mask::Mask;
 
 /// Long enough for any path; the record of the end has a fixed room.
 const REASON_MAX_CHARS: usize = 800;
@@ -101,9 +102,10 @@ fn run_agent(program: &Program, signals: &OwnedFd, mark: &str) -> Result<Seen, S
     let cgroup = Cgroup::create(mark);
     let seen = agent::start(program, cgroup.as_ref().and_then(Cgroup::entrance)).map(|agent| {
         let cap_bytes = program.output_cap_bytes;
+        let mask = Mask::of_environment(readable_environment(), &program.secret_names);
         let streams = [
-            Pump::new(agent.stdout, stdout, cap_bytes),
-            Pump::new(agent.stderr, stderr, cap_bytes),
+            Pump::new(agent.stdout, stdout, cap_bytes, mask.stream()),
+            Pump::new(agent.stderr, stderr, cap_bytes, mask.stream()),
         ];
         Watch::new(
             program,
@@ -121,6 +123,12 @@ fn run_agent(program: &Program, signals: &OwnedFd, mark: &str) -> Result<Seen, S
     seen.streams[0].finish(&program.stdout);
     seen.streams[1].finish(&program.stderr);
     Ok(seen)
+}
+
+/// The agent's environment is the shim's own.
+fn readable_environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 fn create(path: &Path) -> Result<File, String> {

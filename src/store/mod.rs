@@ -9,6 +9,7 @@ pub mod events;
 pub mod health;
 pub mod humans;
 pub mod iterations;
+mod masking;
 mod migrate;
 pub mod requests;
 pub mod sessions;
@@ -31,8 +32,10 @@ macro_rules! query {
 }
 use query;
 
+use crate::model::mask::Mask;
 use anyhow::{Context, Result, anyhow};
 use driver::{Driver, Finished, Job, Sql};
+use masking::Masking;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -42,6 +45,7 @@ use tokio::sync::{oneshot, watch};
 #[derive(Clone)]
 pub struct Store {
     driver: Arc<dyn Driver>,
+    mask: Arc<Mask>,
 }
 
 /// A store call that failed for a reason outside the caller's reach: the disk, a lock, another process.
@@ -64,18 +68,29 @@ impl Store {
     pub fn open(state: &Path) -> Result<Self> {
         let driver = sqlite::Sqlite::open(&state.join(DATABASE_FILE))?;
         driver.migrate()?;
-        Ok(Self {
-            driver: Arc::new(driver),
-        })
+        Ok(Self::over(driver))
     }
 
     /// Opens a database for a look, as it is: bringing an older one up to date is left to whoever works on it.
     pub fn open_as_is(state: &Path) -> Result<Self> {
         let driver = sqlite::Sqlite::open(&state.join(DATABASE_FILE))?;
         driver.require_current()?;
-        Ok(Self {
+        Ok(Self::over(driver))
+    }
+
+    fn over(driver: impl Driver) -> Self {
+        Self {
             driver: Arc::new(driver),
-        })
+            mask: Arc::default(),
+        }
+    }
+
+    /// The same store, but these secrets never get into it.
+    pub fn masking(self, mask: Mask) -> Self {
+        Self {
+            mask: Arc::new(mask),
+            ..self
+        }
     }
 
     /// Runs `work` in a transaction; resolves when it is durable.
@@ -83,7 +98,14 @@ impl Store {
         &self,
         work: impl FnOnce(&mut dyn Sql) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let (job, answer) = as_job(work);
+        let mask = self.mask.clone();
+        let (job, answer) = as_job(move |sql| match mask.is_empty() {
+            true => work(sql),
+            false => work(&mut Masking {
+                inner: sql,
+                mask: &mask,
+            }),
+        });
         self.driver.write(job).await?;
         answer.await.context("the database writer has stopped")?
     }

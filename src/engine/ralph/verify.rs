@@ -109,6 +109,7 @@ impl Ralph {
             silence_ms: None,
             kill_grace_ms: supervision.kill_grace_ms,
             limits: Limits::default(),
+            secret_names: supervision.secret_names.clone(),
         }
     }
 

@@ -70,6 +70,7 @@ fn orphaned_program(root: &Path) -> Program {
         silence_ms: None,
         kill_grace_ms: 1000,
         limits: Limits::default(),
+        secret_names: Vec::new(),
     }
 }
 

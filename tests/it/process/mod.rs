@@ -57,6 +57,7 @@ impl Place {
             silence_ms: None,
             kill_grace_ms: 5_000,
             limits: Limits::default(),
+            secret_names: Vec::new(),
         }
     }
 
