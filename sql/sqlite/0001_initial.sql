@@ -182,6 +182,17 @@ CREATE TABLE human_requests (
 CREATE INDEX human_requests_of_session ON human_requests (session_id, id);
 CREATE INDEX human_requests_waiting ON human_requests (expires_at_ms) WHERE status = 'waiting';
 
+-- What a person told a session while it worked; the next iteration reads it.
+CREATE TABLE guidance (
+    id                TEXT PRIMARY KEY NOT NULL,
+    session_id        TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    text              TEXT NOT NULL,
+    told_at_ms        INTEGER NOT NULL,
+    -- The first iteration whose prompt had it; a null is unread, and an unread word holds up the end.
+    read_iteration_id TEXT
+) WITHOUT ROWID;
+CREATE INDEX guidance_of_session ON guidance (session_id, id);
+
 CREATE TABLE events (
     seq        INTEGER PRIMARY KEY AUTOINCREMENT,
     session_id TEXT,

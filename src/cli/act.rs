@@ -1,7 +1,7 @@
 //! The verbs that act on a session: answer, pause, resume, cancel, retry, continue.
 //! They write rows; a daemon, if there is one, sees them and acts.
 
-use super::arguments::{Again, Answer, Pause, Which};
+use super::arguments::{Again, Answer, Pause, Tell, Which};
 use super::desk::Desk;
 use super::exit::{Exit, Failure};
 use super::output;
@@ -11,6 +11,7 @@ use crate::model::request::Request;
 use crate::model::session::Trigger;
 use crate::queue::wake;
 use crate::store::driver::Sql;
+use crate::store::guidance;
 use crate::store::sessions::{self, Applied, Session};
 use crate::trigger::answer as answers;
 use crate::trigger::intake::{After, Origin};
@@ -18,13 +19,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 
 pub fn answer(desk: Desk, answer: Answer) -> Result<Exit> {
-    let text = match answer.text.as_str() {
-        "-" => from_stdin(desk.config.inbox.max_bytes)?,
-        text => text.to_owned(),
-    };
-    if text.trim().is_empty() {
-        bail!(Failure("the answer is empty".to_owned()));
-    }
+    let text = words(&desk, answer.text)?;
     desk.block_on(async {
         let store = desk.existing_store()?;
         let given = answers::Answer {
@@ -32,8 +27,36 @@ pub fn answer(desk: Desk, answer: Answer) -> Result<Exit> {
             answer: text,
         };
         let id = answers::give(&store, given).await?;
-        tell(&desk, &id, "answered; it goes on")
+        say(&desk, &id, "answered; it goes on")
     })
+}
+
+pub fn tell(desk: Desk, tell: Tell) -> Result<Exit> {
+    let text = words(&desk, tell.text)?;
+    let given = tell.which.id;
+    desk.block_on(async {
+        let store = desk.existing_store()?;
+        let id = store
+            .write(move |sql| {
+                let id = sessions::resolve(sql, &given)?;
+                guidance::tell(sql, &id, text.trim(), now_ms())?;
+                Ok(id)
+            })
+            .await?;
+        say(&desk, &id, "was told; its next iteration reads it")
+    })
+}
+
+/// The words of an argument, or of stdin where the argument is a dash.
+fn words(desk: &Desk, given: String) -> Result<String> {
+    let text = match given.as_str() {
+        "-" => from_stdin(desk.config.inbox.max_bytes)?,
+        _ => given,
+    };
+    if text.trim().is_empty() {
+        bail!(Failure("there is nothing said; give some words".to_owned()));
+    }
+    Ok(text)
 }
 
 pub fn pause(desk: Desk, pause: Pause) -> Result<Exit> {
@@ -80,7 +103,7 @@ fn apply(
                 Ok((id, applied))
             })
             .await?;
-        tell(
+        say(
             &desk,
             &id,
             if applied == Applied::Now { done } else { soon },
@@ -88,7 +111,7 @@ fn apply(
     })
 }
 
-fn tell(desk: &Desk, id: &str, what: &str) -> Result<Exit> {
+fn say(desk: &Desk, id: &str, what: &str) -> Result<Exit> {
     wake::ring(&desk.state);
     if desk.global.json {
         output::print_json(&json!({"session_id": id, "result": what}))?;

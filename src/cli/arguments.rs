@@ -56,6 +56,8 @@ pub enum Verb {
     Watch(WatchWhich),
     /// Answer the question a session waits on
     Answer(Answer),
+    /// Tell a session something; its next iteration reads it, and it does not end before
+    Tell(Tell),
     /// Pause a session after its running iteration
     Pause(Pause),
     /// Resume a paused session
@@ -169,6 +171,16 @@ pub struct Answer {
     #[command(flatten)]
     pub which: Which,
     /// The answer; - reads it from stdin. A number picks an option
+    #[arg(value_name = "TEXT")]
+    pub text: String,
+}
+
+/// A word to a session.
+#[derive(Debug, Args)]
+pub struct Tell {
+    #[command(flatten)]
+    pub which: Which,
+    /// What is to be said; - reads it from stdin
     #[arg(value_name = "TEXT")]
     pub text: String,
 }

@@ -72,6 +72,7 @@ pub fn line_of(event: &Event) -> Option<String> {
         "iteration.ended" => facts.verdict(),
         "handoff.invalid" => facts.with_detail("the handoff is not usable".to_owned(), "problem"),
         "human.asked" => facts.question(),
+        "guidance.told" => format!("told: {}", facts.text("text")),
         "human.answered" => format!("answered: {}", facts.text("answer")),
         "human.expired" => "nobody answered in time".to_owned(),
         "request.rejected" => facts.rejection(),

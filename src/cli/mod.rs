@@ -57,6 +57,7 @@ fn dispatch(desk: Desk, verb: Verb) -> anyhow::Result<Exit> {
         Verb::Logs(which) => logs::logs(desk, which),
         Verb::Watch(which) => watch::watch(desk, which),
         Verb::Answer(answer) => act::answer(desk, answer),
+        Verb::Tell(tell) => act::tell(desk, tell),
         Verb::Pause(pause) => act::pause(desk, pause),
         Verb::Resume(which) => act::resume(desk, &which),
         Verb::Cancel(which) => act::cancel(desk, &which),

@@ -17,6 +17,7 @@ pub struct IterationPrompt {
     pub handoff: Vec<String>,
     pub handoff_problem: Option<String>,
     pub answers: Vec<Answered>,
+    pub guidance: Vec<String>,
     pub verify: Option<String>,
     pub verify_failure: Option<String>,
     pub facts: Vec<String>,

@@ -12,6 +12,7 @@ words! {
         IterationStarted => "iteration.started",
         IterationEnded => "iteration.ended",
         HandoffInvalid => "handoff.invalid",
+        GuidanceTold => "guidance.told",
         HumanAsked => "human.asked",
         HumanAnswered => "human.answered",
         HumanExpired => "human.expired",

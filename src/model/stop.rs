@@ -43,6 +43,8 @@ pub struct Standing {
     pub cancel: bool,
     pub pause: bool,
     pub shutdown: bool,
+    /// A person has said something that no iteration has read: it is not done before that.
+    pub unread_guidance: bool,
     pub iterations: Gauge<i64>,
     pub wall_ms: Gauge<i64>,
     pub usd: Gauge<f64>,
@@ -101,7 +103,7 @@ pub fn why_stop(standing: &Standing) -> Option<Stop> {
 
 fn promise(standing: &Standing) -> Option<Stop> {
     let last = &standing.last;
-    if last.verdict != Some(Verdict::Promised) {
+    if last.verdict != Some(Verdict::Promised) || standing.unread_guidance {
         return None;
     }
     match last.verify_passed {
@@ -240,6 +242,16 @@ mod tests {
             ..standing()
         };
         assert_eq!(why_stop(&refuted_early), None);
+    }
+
+    #[test]
+    fn an_unread_word_holds_up_the_end() {
+        let told = Standing {
+            last: promised(Some(true)),
+            unread_guidance: true,
+            ..standing()
+        };
+        assert_eq!(why_stop(&told), None);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::driver::{Row, Sql, values};
 use super::events::{self, About};
-use super::query;
 use super::tasks::{self, Claim, ClaimLost};
+use super::{guidance, query};
 use crate::model::event::EventType;
 use crate::model::iteration::{FailureClass, Verdict};
 use anyhow::{Context, Result, bail};
@@ -49,6 +49,8 @@ pub struct NewIteration {
     pub number: i64,
     pub prompt_file: String,
     pub output_file: String,
+    /// What people told the session, as far as this iteration's prompt is the first to have it.
+    pub guidance_ids: Vec<String>,
     pub started_at_ms: i64,
 }
 
@@ -96,6 +98,7 @@ pub fn begin(
             new.started_at_ms,
         ],
     )?;
+    guidance::mark_read(sql, &new.guidance_ids, &new.id)?;
     let about = About::task(&claim.session_id, &claim.task_id);
     let facts = json!({"iteration": new.id, "number": new.number});
     events::add(

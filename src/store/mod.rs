@@ -6,6 +6,7 @@
 
 pub mod driver;
 pub mod events;
+pub mod guidance;
 pub mod health;
 pub mod humans;
 pub mod iterations;

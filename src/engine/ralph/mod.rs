@@ -55,6 +55,7 @@ struct Ralph {
     session: Session,
     history: Vec<Iteration>,
     answers: Vec<crate::store::humans::HumanRequest>,
+    guidance: Vec<crate::store::guidance::Guidance>,
     memory: fingerprint::Memory,
 }
 
@@ -93,6 +94,7 @@ impl Ralph {
             session,
             history: Vec::new(),
             answers: Vec::new(),
+            guidance: Vec::new(),
             memory: fingerprint::Memory::default(),
             house,
             claim,

@@ -4,6 +4,7 @@ use super::Ralph;
 use crate::model::iteration::{FailureClass, Verdict};
 use crate::model::session::Control;
 use crate::model::stop::{Gauge, LastTurn, Standing};
+use crate::store::guidance;
 use crate::store::humans::{self, HumanStatus};
 use crate::store::iterations::{self, Iteration};
 use crate::store::sessions;
@@ -16,18 +17,20 @@ impl Ralph {
     /// Reads the session, its iterations and its answers as they are now.
     pub(super) async fn look(&mut self) -> Result<()> {
         let id = self.claim.session_id.clone();
-        let (session, history, answers) = self
+        let (session, history, answers, guidance) = self
             .house
             .store
             .read(move |sql| {
                 let session = sessions::expect(sql, &id)?;
                 let history = iterations::history(sql, &id)?;
-                Ok((session, history, humans::of_session(sql, &id)?))
+                let answers = humans::of_session(sql, &id)?;
+                Ok((session, history, answers, guidance::of_session(sql, &id)?))
             })
             .await?;
         self.session = session;
         self.history = history;
         self.answers = answers;
+        self.guidance = guidance;
         Ok(())
     }
 
@@ -40,6 +43,7 @@ impl Ralph {
             last: self.last_turn(),
             cancel: session.control == Some(Control::Cancel),
             pause: matches!(session.control, Some(Control::Pause | Control::PauseNow)),
+            unread_guidance: self.unread_guidance().next().is_some(),
             shutdown: *self.signals.shutdown.borrow(),
             iterations: gauge(session.iteration_count, Some(session.max_iterations), 1),
             wall_ms: gauge(
@@ -65,6 +69,13 @@ impl Ralph {
                 .map(|answer| answer.trim().eq_ignore_ascii_case(ACCEPT)),
             now_ms,
         }
+    }
+
+    /// What people said since the last iteration began.
+    pub(super) fn unread_guidance(&self) -> impl Iterator<Item = &guidance::Guidance> {
+        self.guidance
+            .iter()
+            .filter(|word| word.read_iteration_id.is_none())
     }
 
     /// Working time so far: waiting for people and pauses are not held against the budget.

@@ -80,6 +80,7 @@ impl Ralph {
             number,
             prompt_file: turn.prompt_file.to_string_lossy().into_owned(),
             output_file: turn.output_file.to_string_lossy().into_owned(),
+            guidance_ids: self.unread_guidance().map(|word| word.id.clone()).collect(),
             started_at_ms: now_ms(),
         };
         let (claim, lease) = (self.claim.clone(), self.house.lease_until_ms());
@@ -136,6 +137,7 @@ impl Ralph {
             handoff: resumed.as_ref().map(handoff::as_lines).unwrap_or_default(),
             handoff_problem: problem,
             answers: answers.collect(),
+            guidance: self.guidance.iter().map(|word| word.text.clone()).collect(),
             verify: self.mission.verify.clone(),
             verify_failure: refuted.and_then(|last| last.verify_tail.clone()),
             facts: self.facts(),

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ralphd::process::{
     Cause, Ended, Exit, Limits, Outcome, Program, Sighting, Supervisor, forget, look, sweep,
@@ -294,23 +294,4 @@ async fn a_shim_that_cannot_begin_is_an_error_with_its_words() {
         .await
         .unwrap_err();
     assert!(error.to_string().contains("broken for a test"), "{error:#}");
-}
-
-/// Not a judgement, only a figure: `cargo test how_long -- --ignored --nocapture`.
-#[tokio::test]
-#[ignore = "prints a figure"]
-async fn how_long_a_turn_of_nothing_takes() {
-    let mut times = Vec::new();
-    for _ in 0..100 {
-        let place = Place::new();
-        let program = place.program(&["true"]);
-        let start = Instant::now();
-        place.ended(&program).await;
-        times.push(start.elapsed());
-    }
-    times.sort_unstable();
-    println!(
-        "run() of `true`: median {:?}, p90 {:?}, least {:?}",
-        times[50], times[90], times[0]
-    );
 }
