@@ -1,3 +1,5 @@
 //! The integration tests, one binary: one file a capability.
 
 mod process;
+mod session;
+mod support;
