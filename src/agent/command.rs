@@ -61,7 +61,12 @@ impl Command {
             )
             .await?;
         match outcome {
-            process::Outcome::Lost => Ok(lost()),
+            process::Outcome::Lost => {
+                // The next turn comes into the same workspace: what this one left must not be there any more.
+                let killed = process::sweep_aside(turn.id.clone()).await;
+                tracing::warn!(iteration = turn.id, killed, "a turn vanished with its shim");
+                Ok(lost())
+            }
             process::Outcome::Ended(ended) => self.read_outcome(&turn, &program, &ended),
         }
     }

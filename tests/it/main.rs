@@ -1,5 +1,7 @@
 //! The integration tests, one binary: one file a capability.
 
+mod crash;
+mod crash_storm;
 mod process;
 mod session;
 mod support;

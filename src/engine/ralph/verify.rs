@@ -37,8 +37,12 @@ impl Ralph {
         };
         let program = self.verify_program(turn, command);
         let directory = self.house.turn_directory(&verify_turn(&turn.id));
-        // Unlike an agent's turn, a check may simply be run again.
-        if matches!(process::look(&directory)?, Sighting::Lost) || was_stopped(&directory)? {
+        // Unlike an agent's turn, a check may simply be run again, once nothing of the first is left.
+        let lost = process::look(&directory)? == Sighting::Lost;
+        if lost {
+            process::sweep_aside(verify_turn(&turn.id)).await;
+        }
+        if lost || was_stopped(&directory)? {
             process::forget(&directory)?;
         }
         let supervision = self.house.roster.supervision();

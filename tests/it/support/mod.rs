@@ -8,7 +8,7 @@ mod site;
 mod wait;
 
 pub use daemon::Daemon;
-pub use processes::is_alive;
+pub use processes::{is_alive, kill};
 pub use rows::{Iteration, Session};
 pub use site::{Ran, Site};
 pub use wait::wait_for;
