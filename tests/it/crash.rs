@@ -181,6 +181,20 @@ fn a_task_that_kills_its_own_shim_is_poison_too() {
 }
 
 #[test]
+fn a_check_that_kills_its_own_shim_has_failed() {
+    let daemon = Daemon::start(Site::with_worker(
+        "echo \"turn $TURNS\"; echo TASK_COMPLETE",
+    ));
+    let front = "max_iterations: 2\nverify: 'kill -9 $PPID; sleep 600'";
+    daemon.drop_file("check.md", &format!("---\n{front}\n---\nGo."));
+    let session = daemon.ended("check");
+    assert_eq!(session.ending(), ("failed", "max_iterations"));
+    let second = daemon.iterations(&session)[1].prompt();
+    assert!(second.contains("the verification vanished"), "{second}");
+    daemon.assert_nothing_runs();
+}
+
+#[test]
 fn a_stop_ends_the_agents_and_parks_their_tasks() {
     let site = Site::with_worker(WAITS)
         .agent("stubborn", &format!("trap '' TERM; {WAITS}"))
