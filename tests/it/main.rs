@@ -2,6 +2,7 @@
 
 mod crash;
 mod crash_storm;
+mod inbox;
 mod process;
 mod session;
 mod support;
