@@ -1,5 +1,6 @@
 //! The integration tests, one binary: one file a capability.
 
+mod command_line;
 mod crash;
 mod crash_storm;
 mod inbox;

@@ -9,6 +9,6 @@ mod wait;
 
 pub use daemon::Daemon;
 pub use processes::{is_alive, kill};
-pub use rows::{Iteration, Session};
+pub use rows::Session;
 pub use site::{Ran, Site};
 pub use wait::wait_for;

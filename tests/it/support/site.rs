@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ralphd");
@@ -126,7 +126,10 @@ impl Site {
 impl Ran {
     /// Runs to the end and collects what was said.
     pub fn of(mut command: Command) -> Self {
-        let output = command.output().unwrap();
+        Self::from_output(command.output().unwrap())
+    }
+
+    pub fn from_output(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Self {
             code: output.status.code(),
