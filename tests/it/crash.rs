@@ -256,3 +256,60 @@ fn a_database_of_a_newer_version_is_refused_in_one_sentence() {
         assert_eq!(ran.stderr.trim().lines().count(), 1, "{ran:?}");
     }
 }
+
+#[test]
+fn a_foreground_run_that_dies_is_finished_by_the_daemon() {
+    let site = Site::with_worker(WAITS).variable("RALPHD_QUEUE__HEARTBEAT", "500ms");
+    let daemon = Daemon::start(site);
+    let mut command = daemon.command(&["run", "Go on alone", "--quiet"]);
+    let mut run = command.spawn().unwrap();
+    wait_for_runs(&daemon, 1);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let_go(&daemon);
+    let session = daemon.ended("go-on-alone");
+    assert_eq!(session.ending(), ("completed", "completed"));
+    assert_eq!(session.iteration_count, 1);
+    assert_eq!(daemon.runs("worker"), 1);
+}
+
+#[test]
+fn a_stop_during_a_check_leaves_its_turn_to_be_judged() {
+    let mut daemon = Daemon::start(Site::with_worker("echo TASK_COMPLETE"));
+    let here = daemon.root().display().to_string();
+    let check = format!("echo run >>{here}/checks; until [ -e {here}/go ]; do sleep 0.02; done");
+    daemon.drop_file("long.md", &format!("---\nverify: \"{check}\"\n---\nGo."));
+    wait_for("the check", || {
+        (!daemon.read("checks").is_empty()).then_some(())
+    });
+    assert_eq!(daemon.terminate().code(), Some(0));
+    daemon.assert_nothing_runs();
+    let_go(&daemon);
+    daemon.restart();
+    let session = daemon.ended("long");
+    assert_eq!(session.verified.as_deref(), Some("verified"));
+    assert_eq!(session.iteration_count, 1);
+    assert_eq!(
+        daemon.runs("worker"),
+        1,
+        "the agent had kept its word already"
+    );
+}
+
+#[test]
+fn a_stop_during_a_backoff_forgets_nothing() {
+    let site = Site::with_worker("[ -e \"$HERE/go\" ] && echo TASK_COMPLETE || exit 7")
+        .variable("RALPHD_DEFAULTS__TRANSIENT_BACKOFF", "1s");
+    let mut daemon = Daemon::start(site);
+    daemon.drop_file("shaky.md", "Go.");
+    wait_for("the backoff", || {
+        let parked = "SELECT parked_until_ms FROM tasks WHERE parked_until_ms IS NOT NULL";
+        daemon.cell::<i64>(parked, [])
+    });
+    assert_eq!(daemon.terminate().code(), Some(0));
+    let_go(&daemon);
+    daemon.restart();
+    let session = daemon.ended("shaky");
+    assert_eq!(session.ending(), ("completed", "completed"));
+    assert_eq!(daemon.verdicts(&session)[0], ("failed".to_owned(), false));
+}

@@ -137,3 +137,63 @@ fn cancelling_ends_a_running_check() {
     assert!(!is_alive(pid));
     daemon.assert_nothing_runs();
 }
+
+#[test]
+fn a_wish_while_no_daemon_runs_is_obeyed_by_the_next() {
+    let mut daemon = Daemon::start(Site::with_worker(WAITS));
+    daemon.drop_file("work.md", "Go.");
+    let pid = agent_pid(&daemon);
+    let session = daemon.in_state("work", "executing");
+    daemon.kill9();
+    let ran = daemon.ralphd(&["cancel", &session.id]);
+    assert!(ran.stderr.contains("no daemon is running"), "{ran:?}");
+    assert!(is_alive(pid), "only a daemon ends turns");
+    daemon.restart();
+    assert_eq!(daemon.ended("work").ending(), ("cancelled", "cancelled"));
+    assert!(!is_alive(pid));
+    daemon.assert_nothing_runs();
+}
+
+#[test]
+fn a_session_that_waits_for_a_workspace_can_be_cancelled() {
+    let daemon = Daemon::start(Site::with_worker(WAITS));
+    let text = "---\nworkspace: { session: shared }\n---\nGo.";
+    daemon.drop_file("a.md", text);
+    agent_pid(&daemon);
+    daemon.drop_file("b.md", text);
+    daemon.drop_file("c.md", text);
+    wait_for("both to wait", || {
+        let waiting = "SELECT count(*) FROM tasks WHERE waits_for IS NOT NULL";
+        (daemon.count(waiting) == 2).then_some(())
+    });
+    let waiting = daemon.session("b").unwrap();
+    daemon.ralphd(&["cancel", &waiting.id]).done();
+    assert_eq!(daemon.ended("b").ending(), ("cancelled", "cancelled"));
+    let running = daemon.session("a").unwrap();
+    daemon.ralphd(&["cancel", &running.id]).done();
+    assert_eq!(daemon.ended("a").ending(), ("cancelled", "cancelled"));
+    let_go(&daemon);
+    assert_eq!(daemon.ended("c").ending(), ("completed", "completed"));
+}
+
+#[test]
+fn a_paused_session_that_waits_for_a_workspace_stays_paused() {
+    let daemon = Daemon::start(Site::with_worker(WAITS));
+    let text = "---\nworkspace: { session: shared }\n---\nGo.";
+    daemon.drop_file("a.md", text);
+    agent_pid(&daemon);
+    daemon.drop_file("b.md", text);
+    wait_for("it to wait", || {
+        let waiting = "SELECT count(*) FROM tasks WHERE waits_for IS NOT NULL";
+        (daemon.count(waiting) == 1).then_some(())
+    });
+    let waiting = daemon.session("b").unwrap();
+    daemon.ralphd(&["pause", &waiting.id]).done();
+    let_go(&daemon);
+    daemon.ended("a");
+    daemon.drop_file("witness.md", "Go.");
+    daemon.ended("witness");
+    assert_eq!(daemon.session("b").unwrap().status, "paused");
+    daemon.ralphd(&["resume", &waiting.id]).done();
+    assert_eq!(daemon.ended("b").ending(), ("completed", "completed"));
+}

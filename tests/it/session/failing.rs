@@ -124,3 +124,48 @@ fn a_silent_turn_is_ended() {
     let session = daemon.ended("silent");
     assert_eq!(daemon.verdicts(&session), judged(&[("timed_out", true)]));
 }
+
+#[test]
+fn strange_output_is_kept_and_judged() {
+    let site = Site::new()
+        .agent(
+            "binary",
+            "printf 'caf\\351 \\000 \\377\\n'; echo TASK_COMPLETE",
+        )
+        .agent(
+            "wordy",
+            "head -c 3000000 /dev/zero | tr '\\0' x; echo; echo TASK_COMPLETE",
+        )
+        .agent("closes", "echo TASK_COMPLETE; exec >&- 2>&-; sleep 0.1")
+        .agent("deaf", "exec <&-; echo TASK_COMPLETE")
+        .agent(
+            "homeless",
+            "rm -rf \"$RALPHD_WORKSPACE\"; echo TASK_COMPLETE",
+        );
+    let daemon = Daemon::start(site);
+    let agents = ["binary", "wordy", "closes", "deaf", "homeless"];
+    for agent in agents {
+        daemon.drop_file(
+            &format!("{agent}.md"),
+            &format!("---\nagent: {agent}\n---\nGo."),
+        );
+    }
+    for agent in agents {
+        let session = daemon.ended(agent);
+        assert_eq!(
+            session.ending(),
+            ("completed", "completed"),
+            "{agent}: {session:?}"
+        );
+    }
+}
+
+#[test]
+fn a_workspace_that_an_agent_removed_is_made_again() {
+    let script =
+        "cd /; rm -rf \"$RALPHD_WORKSPACE\"; [ $TURNS -ge 2 ] && echo TASK_COMPLETE || echo oops";
+    let daemon = Daemon::start(Site::with_worker(script));
+    daemon.drop_file("homeless.md", "Go.");
+    let session = daemon.ended("homeless");
+    assert_eq!(session.ending(), ("completed", "completed"), "{session:?}");
+}

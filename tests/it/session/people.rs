@@ -100,3 +100,32 @@ fn an_answer_that_nobody_asked_for_is_refused() {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stderr.contains("created"), "{ran:?}");
 }
+
+#[test]
+fn a_question_can_be_paused_resumed_answered_and_cancelled() {
+    let daemon = Daemon::start(Site::with_worker(ASKS));
+    daemon.drop_file("one.md", "Paint the door.");
+    daemon.drop_file("two.md", "Paint the gate.");
+    let one = daemon.in_state("one", "awaiting_human");
+    daemon.ralphd(&["pause", &one.id]).done();
+    assert_eq!(daemon.session("one").unwrap().status, "paused");
+    daemon.ralphd(&["resume", &one.id]).done();
+    let again = daemon.session("one").unwrap();
+    assert_eq!(again.status, "awaiting_human");
+    assert_eq!(again.human_context, one.human_context);
+    daemon.ralphd(&["answer", &one.id, "2"]).done();
+    assert_eq!(daemon.ended("one").status, "completed");
+    let two = daemon.in_state("two", "awaiting_human");
+    daemon.ralphd(&["cancel", &two.id]).done();
+    assert_eq!(daemon.ended("two").ending(), ("cancelled", "cancelled"));
+    assert_eq!(daemon.count("SELECT count(*) FROM v_awaiting_human"), 0);
+}
+
+#[test]
+fn a_question_that_is_no_json_is_shown_as_it_is() {
+    let script = "mkdir -p state; echo 'red or blue?' >state/question.json; echo hm";
+    let daemon = Daemon::start(Site::with_worker(script));
+    daemon.drop_file("paint.md", "Paint the door.");
+    let waiting = daemon.in_state("paint", "awaiting_human");
+    assert!(waiting.human_context.unwrap().contains("red or blue?"));
+}
