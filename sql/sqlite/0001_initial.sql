@@ -232,7 +232,8 @@ CREATE INDEX workspaces_held ON workspaces (holder_session_id) WHERE holder_sess
 CREATE TABLE requests (
     id             INTEGER PRIMARY KEY,
     body           TEXT NOT NULL,
-    inserted_at_ms INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000 AS INTEGER)),
+    -- By the Julian day: the sqlite3 program of a stable distribution may be too old for unixepoch('subsec').
+    inserted_at_ms INTEGER NOT NULL DEFAULT (CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)),
     session_id     TEXT REFERENCES sessions (id) ON DELETE SET NULL,
     error          TEXT,
     taken_at_ms    INTEGER

@@ -64,9 +64,9 @@ impl Command {
             .await?;
         match outcome {
             process::Outcome::Lost => {
-                // What the agent had started may still run, without anybody to end it.
-                let mark = turn.id.clone();
-                tokio::task::spawn_blocking(move || process::sweep(&mark)).await?;
+                // The next turn comes into the same workspace: what this one left must not be there any more.
+                let killed = process::sweep_aside(turn.id.clone()).await;
+                tracing::warn!(iteration = turn.id, killed, "a turn vanished with its shim");
                 Ok(lost())
             }
             process::Outcome::Ended(ended) => self.read_outcome(&turn, &program, &ended),

@@ -61,13 +61,13 @@ fn words(desk: &Desk, given: String) -> Result<String> {
 
 pub fn pause(desk: Desk, pause: Pause) -> Result<Exit> {
     let now = pause.now;
-    apply(
-        desk,
-        &pause.which,
-        "paused",
-        "will pause after its running iteration",
-        move |sql, id| sessions::pause(sql, id, now, now_ms()),
-    )
+    let soon = match now {
+        true => "is being paused; its running iteration is being ended",
+        false => "will pause after its running iteration",
+    };
+    apply(desk, &pause.which, "paused", soon, move |sql, id| {
+        sessions::pause(sql, id, now, now_ms())
+    })
 }
 
 pub fn resume(desk: Desk, which: &Which) -> Result<Exit> {

@@ -2,9 +2,14 @@
 
 /// A prefix shorter than this says too little to suggest a whole word.
 const PREFIX_CHARACTERS: usize = 3;
+/// Longer words are no mistyped ones, and measuring them costs time and room by their length.
+const MAX_WORD_BYTES: usize = 200;
 
 /// The known word that `word` was most likely meant to be, if any is near enough.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > MAX_WORD_BYTES {
+        return None;
+    }
     let written = plain(word);
     known
         .into_iter()

@@ -4,6 +4,9 @@
 use super::iteration::{FailureClass, Verdict};
 use super::session::{EndReason, Verified};
 
+/// Turns in a row that vanished with their shim: whatever it is, it will go on.
+const MAX_LOST_TURNS: u32 = 3;
+
 /// How the last iteration ended, as far as it matters for going on.
 #[derive(Clone, Debug, Default)]
 pub struct LastTurn {
@@ -54,6 +57,8 @@ pub struct Standing {
     pub transient_streak: u32,
     pub transient_retries: u32,
     pub transient_backoff_ms: i64,
+    /// Turns in a row that vanished with their shim.
+    pub lost_streak: u32,
     /// Counted iterations in a row that changed nothing.
     pub stagnant_streak: i64,
     pub stagnation_threshold: i64,
@@ -73,6 +78,8 @@ pub enum Stop {
     Limit(EndReason),
     /// The agent cannot go on.
     Failed(String),
+    /// Whoever supervises it dies of it.
+    Poison(String),
     Stagnated,
     /// Protected files were changed: a person decides.
     AskAboutTampering(Vec<String>),
@@ -94,6 +101,7 @@ pub fn why_stop(standing: &Standing) -> Option<Stop> {
         .or_else(|| standing.cancel.then_some(Stop::Cancelled))
         .or_else(|| cap(standing).map(Stop::Limit))
         .or_else(|| failure(standing))
+        .or_else(|| poison(standing))
         .or_else(|| stagnation(standing))
         .or_else(|| standing.last.asks.then_some(Stop::Ask))
         .or_else(|| standing.pause.then_some(Stop::Paused))
@@ -142,6 +150,15 @@ fn failure(standing: &Standing) -> Option<Stop> {
         }
         FailureClass::Transient => None,
     }
+}
+
+fn poison(standing: &Standing) -> Option<Stop> {
+    let lost = standing.lost_streak;
+    (lost >= MAX_LOST_TURNS).then(|| {
+        Stop::Poison(format!(
+            "{lost} turns in a row vanished with their shim, which died"
+        ))
+    })
 }
 
 fn stagnation(standing: &Standing) -> Option<Stop> {
@@ -205,6 +222,18 @@ mod tests {
     #[test]
     fn nothing_stops_a_healthy_loop() {
         assert_eq!(why_stop(&standing()), None);
+    }
+
+    #[test]
+    fn turns_that_vanish_do_not_go_on_for_ever() {
+        for (lost_streak, stops) in [(0, false), (2, false), (3, true), (4, true)] {
+            let standing = Standing {
+                lost_streak,
+                ..standing()
+            };
+            let poisoned = matches!(why_stop(&standing), Some(Stop::Poison(_)));
+            assert_eq!(poisoned, stops, "{lost_streak}");
+        }
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub use environment::allowed_environment;
 pub use look::{forget, look};
 pub use shim::shim_main;
 pub use supervise::Supervisor;
-pub use sweep::sweep;
+pub use sweep::{sweep, sweep_aside};
 
 /// The variable that marks every process of a turn; its value is the file name of the turn directory.
 pub const TURN_VARIABLE: &str = "RALPHD_TURN";

@@ -24,6 +24,14 @@ pub fn sweep(turn_mark: &str) -> usize {
     killed
 }
 
+/// The same for an async caller, whose other work goes on meanwhile.
+pub async fn sweep_aside(turn_mark: String) -> usize {
+    // It ends only by a panic in `sweep` or with the runtime; either way there is nothing more to wait for.
+    tokio::task::spawn_blocking(move || sweep(&turn_mark))
+        .await
+        .unwrap_or_default()
+}
+
 fn kill_marked(turn_mark: &str) -> usize {
     let until = Instant::now() + SWEEP_MAX;
     let mut killed = HashSet::new();

@@ -1,5 +1,11 @@
 //! The integration tests, one binary: one file a capability.
 
+mod command_line;
+mod crash;
+mod crash_storm;
+mod inbox;
 mod process;
+mod session;
 mod store;
+mod support;
 mod tidy;

@@ -44,6 +44,10 @@ impl Ralph {
                 )
                 .await
             }
+            Stop::Poison(detail) => {
+                self.end(TaskStep::Fail, SessionStep::Fail, EndReason::Poison, detail)
+                    .await
+            }
             Stop::Stagnated => {
                 let detail = format!(
                     "{} iterations in a row changed nothing",

@@ -61,6 +61,7 @@ impl Ralph {
             transient_streak: streak(&self.history, is_transient),
             transient_retries: defaults.transient_retries,
             transient_backoff_ms: defaults.transient_backoff.as_millis(),
+            lost_streak: self.lost_streak(),
             stagnant_streak: self.stagnant_streak(),
             stagnation_threshold: self.mission.stagnation_threshold,
             tampering_needs_a_person: self.mission.tampering_needs_a_person,
@@ -94,6 +95,11 @@ impl Ralph {
         streak(&self.history, |iteration| {
             iteration.verdict == Some(Verdict::Empty)
         })
+    }
+
+    fn lost_streak(&self) -> u32 {
+        let lost = |iteration: &&Iteration| iteration.verdict == Some(Verdict::Lost);
+        self.history.iter().rev().take_while(lost).count() as u32
     }
 
     fn last_turn(&self) -> LastTurn {

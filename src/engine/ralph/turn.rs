@@ -10,7 +10,7 @@ use crate::model::iteration::Verdict;
 use crate::store::iterations::{self, Iteration, NewIteration};
 use crate::store::sessions;
 use crate::workspace::letters::{self, Handoff};
-use crate::workspace::protect;
+use crate::workspace::{self, protect};
 use anyhow::{Context, Result};
 use serde_json::Value as Json;
 use std::path::PathBuf;
@@ -59,6 +59,8 @@ impl Ralph {
     }
 
     async fn new_turn(&mut self) -> Result<UnderWay> {
+        // The agent before may have removed its own floor.
+        workspace::prepare(&self.workspace)?;
         self.remember_protected().await?;
         letters::clear_question(&self.workspace);
         let prompt = self.house.prompts.iteration(&self.prompt_values()?)?;

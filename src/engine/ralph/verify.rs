@@ -11,6 +11,8 @@ use anyhow::Result;
 /// What of the check's output goes into the next prompt.
 const MAX_TAIL_LINES: usize = 100;
 const MAX_TAIL_BYTES: u64 = 32 * 1024;
+/// Runs of a check whose supervisor dies.
+const MAX_TRIES: usize = 3;
 
 /// What came of the check.
 pub(super) enum Checked {
@@ -25,18 +27,6 @@ pub(super) enum Checked {
     Stopped,
 }
 
-impl Checked {
-    fn vanished(tampered: Vec<String>) -> Self {
-        let reason = "the verification vanished before it ended".to_owned();
-        Checked::Ran {
-            passed: false,
-            exit: Exit::NotStarted(reason.clone()),
-            tail: reason,
-            tampered,
-        }
-    }
-}
-
 impl Ralph {
     /// Runs the check; nothing where the request has none.
     pub(super) async fn verify(&self, turn: &UnderWay) -> Result<Option<Checked>> {
@@ -48,24 +38,15 @@ impl Ralph {
             None => Vec::new(),
         };
         let program = self.verify_program(turn, command);
-        let directory = self.house.turn_directory(&verify_turn(&turn.id));
-        // Unlike an agent's turn, a check may simply be run again.
-        if matches!(process::look(&directory)?, Sighting::Lost) || was_stopped(&directory)? {
-            process::forget(&directory)?;
-        }
-        let supervision = self.house.roster.supervision();
-        let mut environment = process::allowed_environment(&self.environment_names());
-        environment.extend(crate::agent::turn_environment(&turn.for_agent(self)));
-        let stop = self.signals.stop.clone();
-        let outcome = supervision
-            .supervisor
-            .run(&directory, &program, &environment, stop)
-            .await?;
-        let Outcome::Ended(ended) = outcome else {
-            // The check's shim was killed: reality was not asked, so the promise is not believed this time.
-            let mark = verify_turn(&turn.id);
-            tokio::task::spawn_blocking(move || process::sweep(&mark)).await?;
-            return Ok(Some(Checked::vanished(tampered)));
+        let Outcome::Ended(ended) = self.run_check(turn, &program).await? else {
+            let reason =
+                "the verification vanished: its supervisor was killed each time".to_owned();
+            return Ok(Some(Checked::Ran {
+                passed: false,
+                exit: Exit::NotStarted(reason.clone()),
+                tail: reason,
+                tampered,
+            }));
         };
         if ended.cause == Cause::Stopped {
             return Ok(Some(Checked::Stopped));
@@ -88,6 +69,33 @@ impl Ralph {
             tail,
             tampered,
         }))
+    }
+
+    /// Unlike an agent's turn, a check may simply be run again, once nothing of the first is left. But not for ever.
+    async fn run_check(&self, turn: &UnderWay, program: &Program) -> Result<Outcome> {
+        let mark = verify_turn(&turn.id);
+        let directory = self.house.turn_directory(&mark);
+        let mut environment = process::allowed_environment(&self.environment_names());
+        environment.extend(crate::agent::turn_environment(&turn.for_agent(self)));
+        if was_stopped(&directory)? {
+            process::forget(&directory)?;
+        }
+        for _ in 0..MAX_TRIES {
+            if process::look(&directory)? == Sighting::Lost {
+                process::sweep_aside(mark.clone()).await;
+                process::forget(&directory)?;
+            }
+            let supervisor = &self.house.roster.supervision().supervisor;
+            let stop = self.signals.stop.clone();
+            let outcome = supervisor
+                .run(&directory, program, &environment, stop)
+                .await?;
+            if matches!(outcome, Outcome::Ended(_)) {
+                return Ok(outcome);
+            }
+        }
+        process::sweep_aside(mark).await;
+        Ok(Outcome::Lost)
     }
 
     fn verify_program(&self, turn: &UnderWay, command: &str) -> Program {

@@ -59,6 +59,11 @@ fn finding(error: &serde_saphyr::Error) -> Finding {
         }
         _ => Place::Unknown,
     };
+    // What goes wrong inside an alias is placed where the alias is used, and told in its own words.
+    let error = match error {
+        serde_saphyr::Error::AliasError { error, .. } => error,
+        other => other,
+    };
     let (key, message) = match error {
         serde_saphyr::Error::DuplicateMappingKey { key, .. } => {
             (key.clone().unwrap_or_default(), "given twice".to_owned())

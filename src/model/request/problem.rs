@@ -5,6 +5,10 @@ use std::ops::Deref;
 
 use crate::model::document::Finding;
 
+/// A request may have as many mistakes as it has keys; nobody reads more of them at once.
+const MAX_SHOWN_PROBLEMS: usize = 20;
+const MAX_SHOWN_KEY_CHARS: usize = 100;
+
 /// One thing wrong with a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -66,11 +70,14 @@ impl Deref for Problems {
 impl fmt::Display for Problems {
     /// One problem a line.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.0.iter().enumerate() {
+        for (index, problem) in self.0.iter().take(MAX_SHOWN_PROBLEMS).enumerate() {
             let line_break = if index > 0 { "\n" } else { "" };
             write!(formatter, "{line_break}{problem}")?;
         }
-        Ok(())
+        match self.0.len().saturating_sub(MAX_SHOWN_PROBLEMS) {
+            0 => Ok(()),
+            more => write!(formatter, "\nand {more} more"),
+        }
     }
 }
 
@@ -92,10 +99,18 @@ impl From<Finding> for Problem {
     fn from(finding: Finding) -> Problem {
         Problem {
             line: finding.place.line(),
-            key: Some(finding.key).filter(|key| !key.is_empty()),
+            key: Some(shown(&finding.key)).filter(|key| !key.is_empty()),
             message: finding.message,
         }
     }
+}
+
+/// A key is a stranger's text: short, and harmless in a log and on a terminal.
+fn shown(key: &str) -> String {
+    let short = key.chars().take(MAX_SHOWN_KEY_CHARS);
+    short
+        .map(|letter| if letter.is_control() { '?' } else { letter })
+        .collect()
 }
 
 impl From<Finding> for Problems {

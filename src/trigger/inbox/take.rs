@@ -60,7 +60,7 @@ impl Inbox {
                 Ok(Some(entry)) => taken.push(entry),
                 Ok(None) => {}
                 Err(error) => {
-                    tracing::error!("cannot take {} from the inbox: {error:#}", name.display())
+                    tracing::error!("cannot take {} from the inbox: {error:#}", shown(name))
                 }
             }
         }
@@ -194,10 +194,9 @@ impl Inbox {
 
     /// The reason is there before the entry is: whoever sees the one finds the other.
     async fn reject(&self, entry: &Taken, reason: &str) -> Result<()> {
-        tracing::warn!(file = %entry.name.display(), "request rejected: {reason}");
-        let name = self.free_name(REJECTED, &entry.name)?;
-        let note = names::numbered(&name, 0, ".error.txt");
-        let shown = entry.name.to_string_lossy().replace(char::is_control, "?");
+        let shown = shown(&entry.name);
+        tracing::warn!(file = shown, "request rejected: {reason}");
+        let (name, note) = self.free_names_in_rejected(&entry.name)?;
         let text = format!(
             "{shown} was not accepted:\n\n{reason}\n\nMend it and move it back into the inbox.\n"
         );
@@ -227,15 +226,32 @@ impl Inbox {
     fn free_name(&self, folder: &str, name: &OsStr) -> Result<OsString> {
         (0..MAX_SAME_NAMES)
             .map(|number| names::numbered(name, number, ""))
-            .find(|name| {
-                self.path
-                    .join(folder)
-                    .join(name)
-                    .symlink_metadata()
-                    .is_err()
-            })
-            .with_context(|| format!("{folder}/ has too many entries called {}", name.display()))
+            .find(|name| self.is_free(folder, name))
+            .with_context(|| format!("{folder}/ has too many entries called {}", shown(name)))
     }
+
+    /// A name for an entry and one for its reason. Strangers choose names: an entry may be called like another's reason,
+    /// and two long names may differ only where the reason's name is cut.
+    fn free_names_in_rejected(&self, name: &OsStr) -> Result<(OsString, OsString)> {
+        (0..MAX_SAME_NAMES)
+            .map(|number| {
+                let name = names::numbered(name, number, "");
+                let note = names::numbered(&name, 0, ".error.txt");
+                (name, note)
+            })
+            .find(|(name, note)| self.is_free(REJECTED, name) && self.is_free(REJECTED, note))
+            .with_context(|| format!("{REJECTED}/ has too many entries called {}", shown(name)))
+    }
+
+    fn is_free(&self, folder: &str, name: &OsStr) -> bool {
+        let path = self.path.join(folder).join(name);
+        path.symlink_metadata().is_err()
+    }
+}
+
+/// A stranger's name, harmless in a log and on a terminal.
+fn shown(name: &OsStr) -> String {
+    name.to_string_lossy().replace(char::is_control, "?")
 }
 
 /// What an entry asks for.

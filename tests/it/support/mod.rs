@@ -1,0 +1,14 @@
+//! What the tests of the whole program stand on: a site of its own for each test, the real binary, and patience.
+//! It must not look into the program: only at rows, files, exit codes and texts.
+
+mod daemon;
+mod processes;
+mod rows;
+mod site;
+mod wait;
+
+pub use daemon::Daemon;
+pub use processes::{is_alive, kill};
+pub use rows::Session;
+pub use site::{Ran, Site};
+pub use wait::wait_for;
