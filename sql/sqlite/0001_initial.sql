@@ -149,6 +149,8 @@ CREATE TABLE iterations (
     ended_at_ms     INTEGER
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX iterations_of_session ON iterations (session_id, number);
+-- For what was spent and started since a time.
+CREATE INDEX iterations_by_start ON iterations (started_at_ms, cost_usd);
 
 CREATE TABLE tool_calls (
     id            TEXT PRIMARY KEY NOT NULL,

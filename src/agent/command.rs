@@ -1,11 +1,12 @@
 //! Agents that are programs: started under a shim, told the prompt, their output read when they are done.
 //! It must not start programs itself (`process/` does) nor decide what the words mean.
 
-use super::{Agent, Outcome, Pending, Turn, TurnEnd};
+use super::{Agent, Commission, Outcome, Pending, Turn, TurnEnd};
 use crate::config;
 use crate::config::agent::PromptDelivery;
 use crate::files;
 use crate::model::iteration::FailureClass;
+use crate::model::usage::Usage;
 use crate::process::{self, Cause, Ended, Exit, Program, Supervisor};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -78,7 +79,7 @@ impl Command {
         let silence = turn.silence.map(|silence| silence.as_millis() as u64);
         Ok(Program {
             argv,
-            cwd: turn.workspace.clone(),
+            cwd: turn.commission.workspace.clone(),
             stdin,
             stdout: turn.output_file.clone(),
             stderr: error_file(&turn.output_file),
@@ -129,7 +130,7 @@ impl Command {
         names.extend(self.config.env.iter().cloned());
         names.extend(turn.environment.iter().cloned());
         let mut environment = process::allowed_environment(&names);
-        environment.extend(turn_environment(turn));
+        environment.extend(commission_environment(&turn.commission));
         environment
     }
 
@@ -153,6 +154,10 @@ impl Command {
             failure: self.failure(program, ended),
             exit_code,
             exit_signal,
+            usage: Usage {
+                cost_usd: self.config.cost_per_iteration,
+                ..Usage::default()
+            },
         })
     }
 
@@ -200,13 +205,19 @@ fn limits_of(configured: &config::agent::Limits) -> process::Limits {
 }
 
 /// The variables by which a program knows for whom it works.
-pub fn turn_environment(turn: &Turn) -> Vec<(String, String)> {
+pub fn commission_environment(commission: &Commission) -> Vec<(String, String)> {
     let text = |value: &Path| value.to_string_lossy().into_owned();
     vec![
-        ("RALPHD_SESSION_ID".to_owned(), turn.session_id.clone()),
-        ("RALPHD_TASK_ID".to_owned(), turn.task_id.clone()),
-        ("RALPHD_ITERATION".to_owned(), turn.iteration.to_string()),
-        ("RALPHD_WORKSPACE".to_owned(), text(&turn.workspace)),
+        (
+            "RALPHD_SESSION_ID".to_owned(),
+            commission.session_id.clone(),
+        ),
+        ("RALPHD_TASK_ID".to_owned(), commission.task_id.clone()),
+        (
+            "RALPHD_ITERATION".to_owned(),
+            commission.iteration.to_string(),
+        ),
+        ("RALPHD_WORKSPACE".to_owned(), text(&commission.workspace)),
         // The output goes to a file: colours would only get in the way of reading it.
         ("NO_COLOR".to_owned(), "1".to_owned()),
     ]
@@ -239,5 +250,6 @@ fn without_words(end: TurnEnd, class: FailureClass, reason: String) -> Outcome {
         failure: Some((class, reason)),
         exit_code: None,
         exit_signal: None,
+        usage: Usage::default(),
     }
 }

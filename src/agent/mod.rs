@@ -2,27 +2,34 @@
 //! An agent must not judge itself: whether it is done is decided in `engine/ralph`.
 
 mod command;
-pub use command::{error_file, turn_environment};
+pub use command::{commission_environment, error_file};
 pub mod rehearsal;
 pub mod roster;
 
 use crate::model::iteration::FailureClass;
+use crate::model::usage::Usage;
 use anyhow::Result;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// Everything an agent needs for one turn.
+/// For whom a program works; it finds this in its environment.
 #[derive(Clone, Debug)]
-pub struct Turn {
-    /// The iteration's id.
-    pub id: String,
+pub struct Commission {
     pub session_id: String,
     pub task_id: String,
     /// The count as the prompt tells it: the n of «iteration n of m».
     pub iteration: i64,
     pub workspace: PathBuf,
+}
+
+/// Everything an agent needs for one turn.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// The iteration's id.
+    pub id: String,
+    pub commission: Commission,
     pub prompt_file: PathBuf,
     pub output_file: PathBuf,
     /// Where the supervision of this turn keeps its files.
@@ -33,6 +40,8 @@ pub struct Turn {
     pub environment: Vec<String>,
     /// Turns true when the turn is to be ended now.
     pub stop: watch::Receiver<bool>,
+    /// Where the agent says what it has used so far.
+    pub spending: watch::Sender<Usage>,
 }
 
 /// How a turn came to its end.
@@ -57,6 +66,7 @@ pub struct Outcome {
     pub failure: Option<(FailureClass, String)>,
     pub exit_code: Option<i64>,
     pub exit_signal: Option<i64>,
+    pub usage: Usage,
 }
 
 /// A future that can be stored in a trait object.

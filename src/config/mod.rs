@@ -44,6 +44,7 @@ pub struct Config {
     #[schemars(extend("maxItems" = 100))]
     pub inboxes: Vec<Inbox>,
     pub queue: Queue,
+    pub budget: Budget,
     pub process: Process,
     pub secrets: Secrets,
     pub prompts: Prompts,
@@ -146,6 +147,13 @@ pub struct Queue {
     pub lease: Period,
     #[schemars(extend("format" = "positive-period"))]
     pub heartbeat: Period,
+    /// A window of the day, as `22:00-06:00`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "window"))]
+    pub window: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub starts_per_hour: Option<u32>,
 }
 
 impl Default for Queue {
@@ -154,8 +162,25 @@ impl Default for Queue {
             max_parallel: 4,
             lease: Period::from_secs(30),
             heartbeat: Period::from_secs(10),
+            window: None,
+            starts_per_hour: None,
         }
     }
+}
+
+/// Limits in US dollars beside those of the requests; none by default.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Budget {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1_000_000))]
+    pub iteration_usd: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1_000_000))]
+    pub day_usd: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1_000_000))]
+    pub month_usd: Option<f64>,
 }
 
 /// How programs are run.

@@ -61,7 +61,7 @@ fn problems_name_file_line_key_and_remedy() {
         ),
         (
             "[colour]",
-            "1: colour: unknown key; known: state, defaults, inbox, inboxes, queue, process, secrets, prompts, log, agents",
+            "1: colour: unknown key; known: state, defaults, inbox, inboxes, queue, budget, process, secrets, prompts, log, agents",
         ),
         (
             "[agents.a]\nkind = 'builtin'\ncommand = ['x']",

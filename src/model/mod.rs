@@ -13,4 +13,6 @@ pub mod request;
 pub mod session;
 pub mod stop;
 pub mod task;
+pub mod usage;
+pub mod window;
 pub mod words;

@@ -66,6 +66,8 @@ pub struct Standing {
     pub tampering_needs_a_person: bool,
     /// What a person said to the question about them: true accepts.
     pub tampering_accepted: Option<bool>,
+    /// Agents may not start before this time, and why.
+    pub closed_until: Option<(i64, String)>,
     pub now_ms: i64,
 }
 
@@ -88,8 +90,10 @@ pub enum Stop {
     Paused,
     /// The daemon goes down; the task goes back into the queue.
     Shutdown,
-    /// A failure that may pass by itself: not before this time.
-    Backoff {
+    /// A limit over all sessions leaves no room for this one.
+    Spent(EndReason, String),
+    /// Not before this time: a failure that may pass by itself, or a time at which agents may not start.
+    Wait {
         until_ms: i64,
         reason: String,
     },
@@ -107,6 +111,7 @@ pub fn why_stop(standing: &Standing) -> Option<Stop> {
         .or_else(|| standing.pause.then_some(Stop::Paused))
         .or_else(|| standing.shutdown.then_some(Stop::Shutdown))
         .or_else(|| backoff(standing))
+        .or_else(|| closed(standing))
 }
 
 fn promise(standing: &Standing) -> Option<Stop> {
@@ -171,10 +176,15 @@ fn backoff(standing: &Standing) -> Option<Stop> {
         standing.transient_backoff_ms,
         standing.transient_streak,
     ));
-    (standing.now_ms < until_ms).then(|| Stop::Backoff {
+    (standing.now_ms < until_ms).then(|| Stop::Wait {
         until_ms,
         reason: reason.clone(),
     })
+}
+
+fn closed(standing: &Standing) -> Option<Stop> {
+    let (until_ms, reason) = standing.closed_until.clone()?;
+    Some(Stop::Wait { until_ms, reason })
 }
 
 /// The pause before the next try: the base, doubled with each failure in a row.
@@ -378,7 +388,7 @@ mod tests {
                 FailureClass::Transient,
                 1,
                 5500,
-                Some(Stop::Backoff {
+                Some(Stop::Wait {
                     until_ms: 6000,
                     reason: "exit 1".to_owned(),
                 }),
@@ -388,7 +398,7 @@ mod tests {
                 FailureClass::Transient,
                 3,
                 6000,
-                Some(Stop::Backoff {
+                Some(Stop::Wait {
                     until_ms: 9000,
                     reason: "exit 1".to_owned(),
                 }),

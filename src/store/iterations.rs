@@ -3,9 +3,10 @@
 use super::driver::{Row, Sql, values};
 use super::events::{self, About};
 use super::tasks::{self, Claim, ClaimLost};
-use super::{guidance, query};
+use super::{guidance, ledger, query};
 use crate::model::event::EventType;
 use crate::model::iteration::{FailureClass, Verdict};
+use crate::model::usage::Usage;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value as Json, json};
 
@@ -51,6 +52,8 @@ pub struct NewIteration {
     pub output_file: String,
     /// What people told the session, as far as this iteration's prompt is the first to have it.
     pub guidance_ids: Vec<String>,
+    /// What it is expected to cost, held in the ledger until its own figures come.
+    pub reserve_usd: Option<f64>,
     pub started_at_ms: i64,
 }
 
@@ -74,7 +77,7 @@ pub struct EndedIteration {
     pub question: Option<Json>,
     pub fingerprint: Option<String>,
     pub progressed: Option<bool>,
-    pub cost_usd: Option<f64>,
+    pub usage: Usage,
     pub ended_at_ms: i64,
 }
 
@@ -98,6 +101,11 @@ pub fn begin(
             new.started_at_ms,
         ],
     )?;
+    let reserved = Usage {
+        cost_usd: new.reserve_usd,
+        ..Usage::default()
+    };
+    ledger::correct(sql, &claim.session_id, &new.id, &reserved)?;
     guidance::mark_read(sql, &new.guidance_ids, &new.id)?;
     let about = About::task(&claim.session_id, &claim.task_id);
     let facts = json!({"iteration": new.id, "number": new.number});
@@ -119,7 +127,6 @@ pub fn end(
 ) -> Result<()> {
     hold_claim(sql, claim, lease_until_ms)?;
     let json_text = |value: &Option<Json>| value.as_ref().map(Json::to_string);
-    let nothing: Option<i64> = None;
     let changed = sql.run(
         query!("iterations_end"),
         values![
@@ -142,27 +149,19 @@ pub fn end(
             json_text(&ended.question),
             ended.fingerprint.as_ref(),
             ended.progressed,
-            ended.cost_usd,
-            nothing,
-            nothing,
-            0i64,
             ended.ended_at_ms,
         ],
     )?;
     if changed != 1 {
         bail!("iteration {} has ended before", ended.id);
     }
-    sql.run(
-        query!("sessions_spend"),
-        values![
-            &claim.session_id,
-            ended.counted,
-            ended.cost_usd.unwrap_or(0.0),
-            0i64,
-            0i64,
-            0i64
-        ],
-    )?;
+    ledger::correct(sql, &claim.session_id, &ended.id, &ended.usage)?;
+    if ended.counted {
+        sql.run(
+            query!("sessions_count_iteration"),
+            values![&claim.session_id],
+        )?;
+    }
     if ended.verdict != Verdict::Lost {
         tasks::forgive(sql, &claim.task_id)?;
     }

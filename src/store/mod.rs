@@ -10,6 +10,7 @@ pub mod guidance;
 pub mod health;
 pub mod humans;
 pub mod iterations;
+pub mod ledger;
 mod masking;
 mod migrate;
 pub mod requests;

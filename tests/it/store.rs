@@ -417,6 +417,7 @@ async fn a_turn_without_a_claimant_is_cancelled_by_the_next_one() {
         prompt_file: "p".to_owned(),
         output_file: "o".to_owned(),
         guidance_ids: Vec::new(),
+        reserve_usd: None,
         started_at_ms: now_ms(),
     };
     let target = id.clone();

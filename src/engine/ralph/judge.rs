@@ -162,6 +162,7 @@ mod tests {
             failure: None,
             exit_code: Some(0),
             exit_signal: None,
+            usage: Default::default(),
         }
     }
 

@@ -5,6 +5,7 @@
 mod judge;
 mod record;
 mod settle;
+mod spend;
 pub use settle::end_unfinished;
 mod standing;
 mod turn;
@@ -23,6 +24,7 @@ use crate::workspace::{self, fingerprint};
 use anyhow::Result;
 use std::path::PathBuf;
 use std::sync::Arc;
+use turn::Begun;
 
 /// Works on a claimed `agent` task until it is settled: done, ended, parked or put to a person.
 pub async fn run(house: Arc<House>, claim: Claim, signals: Signals) -> Result<()> {
@@ -34,8 +36,11 @@ pub async fn run(house: Arc<House>, claim: Claim, signals: Signals) -> Result<()
         if let Some(stop) = ralph.why_stop() {
             return ralph.settle(stop).await;
         }
-        let turn = ralph.next_turn().await?;
-        let outcome = ralph.agent.run(turn.for_agent(&ralph)).await?;
+        let turn = match ralph.next_turn().await? {
+            Begun::Turn(turn) => turn,
+            Begun::Not(stop) => return ralph.settle(stop).await,
+        };
+        let outcome = ralph.take_turn(&turn).await?;
         let Some(judged) = ralph.judge(&turn, outcome).await? else {
             return ralph.leave_unjudged().await;
         };

@@ -6,7 +6,6 @@ use super::turn::UnderWay;
 use super::verify::Checked;
 use crate::clock::now_ms;
 use crate::engine::verify_turn;
-use crate::model::iteration::Verdict;
 use crate::process;
 use crate::store::iterations::{self, EndedIteration};
 use anyhow::Result;
@@ -37,7 +36,6 @@ impl Ralph {
             }) => (Some(passed), Some(tail), Some(tampered)),
             _ => (None, None, None),
         };
-        let ran = judged.verdict != Verdict::Lost;
         EndedIteration {
             id: turn.id.clone(),
             number: turn.number,
@@ -56,7 +54,7 @@ impl Ralph {
             question: judged.question,
             fingerprint: judged.fingerprint,
             progressed: judged.progressed,
-            cost_usd: self.cost_per_iteration().filter(|_| ran),
+            usage: judged.outcome.usage,
             ended_at_ms: now_ms(),
         }
     }

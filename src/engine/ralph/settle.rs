@@ -35,6 +35,10 @@ impl Ralph {
                 self.end(TaskStep::Fail, SessionStep::Fail, reason, detail)
                     .await
             }
+            Stop::Spent(reason, detail) => {
+                self.end(TaskStep::Fail, SessionStep::Fail, reason, detail)
+                    .await
+            }
             Stop::Failed(detail) => {
                 self.end(
                     TaskStep::Fail,
@@ -68,7 +72,7 @@ impl Ralph {
             }
             Stop::Paused => self.pause().await,
             Stop::Shutdown => self.park(Parking::Released).await,
-            Stop::Backoff { until_ms, reason } => {
+            Stop::Wait { until_ms, reason } => {
                 self.park(Parking::Until {
                     at_ms: until_ms,
                     reason,

@@ -4,11 +4,13 @@ use super::Ralph;
 use crate::model::iteration::{FailureClass, Verdict};
 use crate::model::session::Control;
 use crate::model::stop::{Gauge, LastTurn, Standing};
+use crate::model::window::Window;
 use crate::store::guidance;
 use crate::store::humans::{self, HumanStatus};
 use crate::store::iterations::{self, Iteration};
 use crate::store::sessions;
 use anyhow::Result;
+use jiff::tz::TimeZone;
 
 /// The word by which a person accepts changed protected files.
 pub const ACCEPT: &str = "accept";
@@ -68,8 +70,16 @@ impl Ralph {
             tampering_accepted: self
                 .answer_to_last()
                 .map(|answer| answer.trim().eq_ignore_ascii_case(ACCEPT)),
+            closed_until: self.closed_until(now_ms),
             now_ms,
         }
+    }
+
+    /// Outside the configured window of the day no agent starts.
+    fn closed_until(&self, now_ms: i64) -> Option<(i64, String)> {
+        let window: Window = self.house.config.queue.window.as_ref()?.parse().ok()?;
+        let opens_at_ms = window.opens_at_ms(now_ms, &TimeZone::system())?;
+        Some((opens_at_ms, format!("outside the window {window}")))
     }
 
     /// What people said since the last iteration began.

@@ -1,13 +1,17 @@
 //! The next turn: a new iteration with its prompt, or the one an earlier claimant left under way.
 
 use super::Ralph;
+use super::spend::stop_for;
 use crate::agent;
 use crate::clock::{new_id, now_ms};
 use crate::engine::prompt::{Answered, IterationPrompt};
 use crate::files;
 use crate::model::handoff;
 use crate::model::iteration::Verdict;
+use crate::model::stop::Stop;
+use crate::model::usage::Usage;
 use crate::store::iterations::{self, Iteration, NewIteration};
+use crate::store::ledger;
 use crate::store::sessions;
 use crate::workspace::letters::{self, Handoff};
 use crate::workspace::{self, protect};
@@ -15,6 +19,7 @@ use anyhow::{Context, Result};
 use serde_json::Value as Json;
 use std::path::PathBuf;
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// A turn whose budget of time is almost gone still gets this much, so that it can say a last word.
 const MIN_TURN: Duration = Duration::from_secs(1);
@@ -31,34 +36,44 @@ pub(super) struct UnderWay {
     pub output_file: PathBuf,
 }
 
+/// What came of the wish to start an iteration.
+pub(super) enum Begun {
+    Turn(UnderWay),
+    /// A limit over all sessions says no.
+    Not(Stop),
+}
+
 impl UnderWay {
-    pub(super) fn for_agent(&self, ralph: &Ralph) -> agent::Turn {
+    pub(super) fn for_agent(
+        &self,
+        ralph: &Ralph,
+        stop: watch::Receiver<bool>,
+        spending: watch::Sender<Usage>,
+    ) -> agent::Turn {
         agent::Turn {
             id: self.id.clone(),
-            session_id: ralph.session.id.clone(),
-            task_id: ralph.claim.task_id.clone(),
-            iteration: ralph.session.iteration_count + 1,
-            workspace: ralph.workspace.clone(),
+            commission: ralph.commission(),
             prompt_file: self.prompt_file.clone(),
             output_file: self.output_file.clone(),
             turn_directory: ralph.house.turn_directory(&self.id),
             timeout: ralph.time_for_a_turn(),
             silence: ralph.mission.silence_timeout,
             environment: ralph.mission.environment.clone(),
-            stop: ralph.signals.stop.clone(),
+            stop,
+            spending,
         }
     }
 }
 
 impl Ralph {
-    pub(super) async fn next_turn(&mut self) -> Result<UnderWay> {
+    pub(super) async fn next_turn(&mut self) -> Result<Begun> {
         match self.unfinished() {
-            Some(left) => take_over(left),
+            Some(left) => take_over(left).map(Begun::Turn),
             None => self.new_turn().await,
         }
     }
 
-    async fn new_turn(&mut self) -> Result<UnderWay> {
+    async fn new_turn(&mut self) -> Result<Begun> {
         // The agent before may have removed its own floor.
         workspace::prepare(&self.workspace)?;
         self.remember_protected().await?;
@@ -83,14 +98,34 @@ impl Ralph {
             prompt_file: turn.prompt_file.to_string_lossy().into_owned(),
             output_file: turn.output_file.to_string_lossy().into_owned(),
             guidance_ids: self.unread_guidance().map(|word| word.id.clone()).collect(),
+            reserve_usd: self.expected_cost(),
             started_at_ms: now_ms(),
         };
         let (claim, lease) = (self.claim.clone(), self.house.lease_until_ms());
-        self.house
+        let layers = self.layers();
+        let refusal = self
+            .house
             .store
-            .write(move |sql| iterations::begin(sql, &claim, &new, lease))
+            .write(move |sql| {
+                let reserve_usd = new.reserve_usd.unwrap_or(0.0);
+                let refusal = ledger::refuse(sql, &layers, reserve_usd, new.started_at_ms)?;
+                if refusal.is_none() {
+                    iterations::begin(sql, &claim, &new, lease)?;
+                }
+                Ok(refusal)
+            })
             .await?;
-        Ok(turn)
+        Ok(refusal.map_or(Begun::Turn(turn), |refusal| Begun::Not(stop_for(refusal))))
+    }
+
+    /// For whom the programs of this session work.
+    pub(super) fn commission(&self) -> agent::Commission {
+        agent::Commission {
+            session_id: self.session.id.clone(),
+            task_id: self.claim.task_id.clone(),
+            iteration: self.session.iteration_count + 1,
+            workspace: self.workspace.clone(),
+        }
     }
 
     /// The time limit of a turn: its own, or what is left of the session's.
@@ -180,10 +215,11 @@ impl Ralph {
             facts.push(format!("time left: {left_s} s of {wall}"));
         }
         if let Some(usd) = self.mission.budget.usd {
-            facts.push(format!(
-                "spent: {:.2} of {usd:.2} USD",
-                self.session.cost_usd
-            ));
+            let spent = self.session.cost_usd;
+            facts.push(format!("spent: {spent:.2} of {usd:.2} USD"));
+            if spent >= usd * 2.0 / 3.0 {
+                facts.push("two thirds of the budget are used: do what matters most, and leave a good handoff".to_owned());
+            }
         }
         facts
     }

@@ -76,7 +76,7 @@ impl Ralph {
         let mark = verify_turn(&turn.id);
         let directory = self.house.turn_directory(&mark);
         let mut environment = process::allowed_environment(&self.environment_names());
-        environment.extend(crate::agent::turn_environment(&turn.for_agent(self)));
+        environment.extend(crate::agent::commission_environment(&self.commission()));
         if was_stopped(&directory)? {
             process::forget(&directory)?;
         }

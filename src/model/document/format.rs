@@ -5,6 +5,7 @@ use jiff::Timestamp;
 
 use super::excerpt;
 use crate::model::period::Period;
+use crate::model::window::Window;
 
 /// The longest name of a session, an agent, a workflow or a notification.
 const NAME_CHARACTERS: usize = 100;
@@ -12,7 +13,7 @@ const NAME_CHARACTERS: usize = 100;
 type Test = fn(&str) -> Result<(), String>;
 
 /// Every format that a schema of ralphd may name.
-const FORMATS: [(&str, Test); 13] = [
+const FORMATS: [(&str, Test); 14] = [
     ("text", text),
     ("line", line),
     ("argument", argument),
@@ -26,6 +27,7 @@ const FORMATS: [(&str, Test); 13] = [
     ("period", period),
     ("positive-period", positive_period),
     ("date-time", date_time),
+    ("window", window),
 ];
 
 /// Compares `text` with a format; the error is the rest of a sentence about the key. A format that is not
@@ -59,6 +61,10 @@ pub fn name(text: &str) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+fn window(text: &str) -> Result<(), String> {
+    text.parse::<Window>().map(|_| ())
 }
 
 fn argument(text: &str) -> Result<(), String> {

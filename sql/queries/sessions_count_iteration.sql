@@ -1,0 +1,1 @@
+UPDATE sessions SET iteration_count = iteration_count + 1 WHERE id = ?1

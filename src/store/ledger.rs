@@ -1,0 +1,125 @@
+//! The one ledger: every iteration's row holds what it has cost so far, from a reservation before it starts to the final sum.
+//! Session, day and month are sums over these rows, so that no second account can disagree.
+
+use super::driver::{Sql, values};
+use super::query;
+use crate::model::usage::Usage;
+use anyhow::{Context, Result};
+
+/// Limits over all sessions, with the times from which they count.
+#[derive(Clone, Debug, Default)]
+pub struct Layers {
+    pub day: Option<Layer>,
+    pub month: Option<Layer>,
+    pub starts_per_hour: Option<u32>,
+}
+
+/// A sum of money and since when it is spent.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    pub since_ms: i64,
+    pub limit_usd: f64,
+}
+
+/// Why no agent may start now.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refusal {
+    DaySpent {
+        limit_usd: f64,
+        spent_usd: f64,
+    },
+    MonthSpent {
+        limit_usd: f64,
+        spent_usd: f64,
+    },
+    /// Too many starts in the last hour; at this time there is room again.
+    TooManyStarts {
+        until_ms: i64,
+    },
+}
+
+/// Whether the layers above the session leave room for one more start that is expected to cost `reserve_usd`.
+/// Asked in the transaction that starts the iteration, so that two of them cannot both take the last room.
+pub fn refuse(
+    sql: &mut dyn Sql,
+    layers: &Layers,
+    reserve_usd: f64,
+    at_ms: i64,
+) -> Result<Option<Refusal>> {
+    if let Some(day) = &layers.day
+        && let Some(spent_usd) = overdrawn(sql, day, reserve_usd)?
+    {
+        let limit_usd = day.limit_usd;
+        return Ok(Some(Refusal::DaySpent {
+            limit_usd,
+            spent_usd,
+        }));
+    }
+    if let Some(month) = &layers.month
+        && let Some(spent_usd) = overdrawn(sql, month, reserve_usd)?
+    {
+        let limit_usd = month.limit_usd;
+        return Ok(Some(Refusal::MonthSpent {
+            limit_usd,
+            spent_usd,
+        }));
+    }
+    let Some(most) = layers.starts_per_hour else {
+        return Ok(None);
+    };
+    const HOUR_MS: i64 = 3_600_000;
+    // The start that has to be an hour old before the next one: the most-th from the end.
+    let row = sql.row(
+        query!("ledger_nth_last_start"),
+        values![at_ms - HOUR_MS, i64::from(most) - 1],
+    )?;
+    let blocking = row.map(|row| row.int("started_at_ms")).transpose()?;
+    Ok(blocking.map(|started| Refusal::TooManyStarts {
+        until_ms: started + HOUR_MS,
+    }))
+}
+
+fn overdrawn(sql: &mut dyn Sql, layer: &Layer, reserve_usd: f64) -> Result<Option<f64>> {
+    let spent = spent_since(sql, layer.since_ms)?;
+    let full = spent >= layer.limit_usd || spent + reserve_usd > layer.limit_usd;
+    Ok(full.then_some(spent))
+}
+
+/// What all iterations since a time have cost, reservations of running ones included.
+pub fn spent_since(sql: &mut dyn Sql, since_ms: i64) -> Result<f64> {
+    let row = sql.row(query!("ledger_spent_since"), values![since_ms])?;
+    let sum = row.context("no sum of costs")?.optional_real("cost_usd")?;
+    Ok(sum.unwrap_or(0.0))
+}
+
+/// Sets what an iteration has used so far; the session's sums follow by the difference, so that saying it twice changes nothing.
+pub fn correct(sql: &mut dyn Sql, session: &str, iteration: &str, usage: &Usage) -> Result<()> {
+    let before = sql
+        .row(query!("ledger_of_iteration"), values![iteration])?
+        .with_context(|| format!("iteration {iteration} is gone"))?;
+    let difference = |now: Option<i64>, column: &str| -> Result<i64> {
+        Ok(now.unwrap_or(0) - before.optional_int(column)?.unwrap_or(0))
+    };
+    let cost = usage.cost_usd.unwrap_or(0.0) - before.optional_real("cost_usd")?.unwrap_or(0.0);
+    sql.run(
+        query!("sessions_spend"),
+        values![
+            session,
+            cost,
+            difference(usage.input_tokens, "input_tokens")?,
+            difference(usage.output_tokens, "output_tokens")?,
+            difference(Some(usage.tool_calls), "tool_call_count")?,
+        ],
+    )?;
+    sql.run(
+        query!("ledger_correct"),
+        values![
+            iteration,
+            usage.cost_usd,
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.tool_calls
+        ],
+    )?;
+    Ok(())
+}
