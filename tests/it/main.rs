@@ -6,6 +6,7 @@ mod crash_storm;
 mod inbox;
 mod process;
 mod session;
+mod spending;
 mod store;
 mod support;
 mod tidy;
