@@ -73,14 +73,14 @@ async fn is_abandoned(house: &House, worker_id: &str, task: &Running) -> Result<
     Ok(alive.map_or(expired, |alive| !alive))
 }
 
-/// Whether the turn is gone with its claimant; then whatever it started is gone too.
+/// Whether a running turn is gone with its claimant; then whatever it started is gone too.
+/// A turn that had not begun cannot have killed anybody: daemons that are killed early must not add up to poison.
 fn clear_up(state: &Path, iteration: Option<&str>) -> Result<bool> {
     let Some(iteration) = iteration else {
-        return Ok(true);
+        return Ok(false);
     };
     match process::look(&turn_directory(state, iteration))? {
-        Sighting::Running { .. } | Sighting::Ended(_) => Ok(false),
-        Sighting::NeverStarted => Ok(true),
+        Sighting::Running { .. } | Sighting::Ended(_) | Sighting::NeverStarted => Ok(false),
         Sighting::Lost => {
             let killed = process::sweep(iteration);
             tracing::warn!(iteration, killed, "a turn vanished with its shim");

@@ -168,6 +168,24 @@ fn a_task_that_kills_whoever_works_on_it_is_poison() {
 }
 
 #[test]
+fn daemons_that_die_before_a_turn_begins_are_not_held_against_it() {
+    let mut daemon = Daemon::start(Site::with_worker(WAITS));
+    daemon.drop_file("unlucky.md", "Go.");
+    for deaths in 0..8 {
+        // Mostly before the shim has started; where it was quicker, its turn is adopted, which is as good.
+        wait_for("the task to be claimed", || {
+            (daemon.log().matches("task claimed").count() > deaths).then_some(())
+        });
+        daemon.kill9();
+        daemon.spawn_again();
+    }
+    let_go(&daemon);
+    let session = daemon.ended("unlucky");
+    assert_eq!(session.ending(), ("completed", "completed"));
+    assert_eq!(daemon.runs("worker"), 1);
+}
+
+#[test]
 fn a_task_that_kills_its_own_shim_is_poison_too() {
     let daemon = Daemon::start(Site::with_worker("kill -9 $PPID; sleep 600"));
     daemon.drop_file("poison.md", "Go.");
