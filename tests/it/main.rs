@@ -1,3 +1,4 @@
 //! The integration tests, one binary: one file a capability.
 
 mod process;
+mod systemd;
