@@ -1,15 +1,17 @@
-//! Notices what other processes write: a slow look at SQLite's own change counter, and a doorbell for those who know it.
+//! Notices what other processes write: a slow look at the database's log, and a doorbell for those who know it.
 //! Both only save time: a missed ring is caught by the next look.
 
-use crate::store::Store;
+use crate::store::{DATABASE_FILE, Store};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::net::UnixDatagram;
 use tokio::sync::watch;
 
 /// How long a row written by `sqlite3` may go unnoticed.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// So often SQLite is asked although its log looks unchanged: a clock tick may hide a write.
+const ASK_EVERY_LOOKS: u32 = 30;
 
 fn doorbell(state: &Path) -> PathBuf {
     state.join("wake.sock")
@@ -23,6 +25,13 @@ pub fn ring(state: &Path) {
     }
 }
 
+/// How the log of the database looks from outside. Every commit writes to it, and asking costs no thread its sleep; it is never
+/// opened here, because closing it would drop SQLite's locks.
+fn look_at_log(state: &Path) -> Option<(u64, SystemTime)> {
+    let facts = std::fs::metadata(state.join(format!("{DATABASE_FILE}-wal"))).ok()?;
+    Some((facts.len(), facts.modified().ok()?))
+}
+
 /// Pokes the store whenever another process has committed, until shutdown.
 pub async fn listen(
     store: Store,
@@ -34,14 +43,24 @@ pub async fn listen(
     let _ = std::fs::remove_file(&path);
     let bell = UnixDatagram::bind(&path)
         .with_context(|| format!("cannot listen on {}", path.display()))?;
+    let mut log = look_at_log(&state);
     let mut known = store.foreign_version().await?;
     let mut ring = [0u8; 1];
+    let mut unchanged_looks = 0;
     while !*shutdown.borrow() {
-        tokio::select! {
-            _ = tokio::time::sleep(LOOK_EVERY) => {}
-            _ = bell.recv(&mut ring) => {}
+        let rung = tokio::select! {
+            _ = tokio::time::sleep(LOOK_EVERY) => false,
+            _ = bell.recv(&mut ring) => true,
             _ = shutdown.changed() => break,
+        };
+        // Before SQLite is asked, so that a write in between shows at the next look.
+        let seen = look_at_log(&state);
+        if !rung && seen == log && unchanged_looks < ASK_EVERY_LOOKS {
+            unchanged_looks += 1;
+            continue;
         }
+        log = seen;
+        unchanged_looks = 0;
         match store.foreign_version().await {
             Ok(now) if now == known => {}
             Ok(now) => {

@@ -228,11 +228,28 @@ pub fn step(
     at_ms: i64,
     data: Json,
 ) -> Result<SessionState> {
+    let standing = standing(sql, id)?;
+    take_step(sql, id, standing, step, at_ms, data)
+}
+
+/// The state a session is in, and the one it came from.
+type Standing = (SessionState, Option<SessionState>);
+
+fn standing(sql: &mut dyn Sql, id: &str) -> Result<Standing> {
     let row = sql
         .row(query!("sessions_standing"), values![id])?
         .with_context(|| format!("session {id} is gone"))?;
-    let from: SessionState = row.word("status")?;
-    let came_from: Option<SessionState> = row.optional_word("came_from")?;
+    Ok((row.word("status")?, row.optional_word("came_from")?))
+}
+
+fn take_step(
+    sql: &mut dyn Sql,
+    id: &str,
+    (from, came_from): Standing,
+    step: SessionStep,
+    at_ms: i64,
+    data: Json,
+) -> Result<SessionState> {
     // A pause inside a question keeps the question's own way back; the pause itself returns to the question.
     let back = match (step, from) {
         (SessionStep::Resume, _) if humans::waiting(sql, id)?.is_some() => {
@@ -268,11 +285,9 @@ pub fn step(
 
 /// The first claim of its task sets a session going; later claims find it going.
 pub(super) fn start(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<()> {
-    let row = sql
-        .row(query!("sessions_standing"), values![id])?
-        .with_context(|| format!("session {id} is gone"))?;
-    if row.word::<SessionState>("status")? == SessionState::Created {
-        step(sql, id, SessionStep::Execute, at_ms, json!({}))?;
+    let standing = standing(sql, id)?;
+    if standing.0 == SessionState::Created {
+        take_step(sql, id, standing, SessionStep::Execute, at_ms, json!({}))?;
     }
     Ok(())
 }

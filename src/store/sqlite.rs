@@ -66,6 +66,8 @@ pub(super) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
+    // Every job of a shared commit has its savepoint; what that needs to undo it would otherwise be written to a temporary file.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "journal_size_limit", MAX_WAL_BYTES)
 }
 

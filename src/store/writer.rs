@@ -118,11 +118,13 @@ fn run_in_savepoint(connection: &Connection, job: Job, alone: bool) -> Finished 
         Ok(()) => job(&mut SqliteSql::new(connection)),
         Err(error) => return refused(job, &error.to_string()),
     };
-    let end = match finished.keep {
-        true => "RELEASE job",
-        false => "ROLLBACK TO job; RELEASE job",
+    let undone = match finished.keep {
+        true => Ok(()),
+        false => execute(connection, "ROLLBACK TO job"),
     };
-    if let Err(error) = connection.execute_batch(end) {
+    // Statement by statement, because only those are kept prepared, and this one runs for every job.
+    let ended = undone.and_then(|()| execute(connection, "RELEASE job"));
+    if let Err(error) = ended {
         finished.keep = false;
         let tell = finished.tell;
         finished.tell = Box::new(move |_| tell(Err(error.to_string())));

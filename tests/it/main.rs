@@ -9,4 +9,5 @@ mod session;
 mod spending;
 mod store;
 mod support;
+mod systemd;
 mod tidy;

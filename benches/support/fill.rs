@@ -1,0 +1,97 @@
+//! Fills a database by plain SQL, many rows a second, as a long life of the daemon would have left it.
+//! The rows must be such as the verbs write them; only the way they come in is shorter.
+
+use rusqlite::Connection;
+use std::path::Path;
+
+/// The shape of a UUIDv7, in order: `kind` tells sessions from tasks.
+const ID: &str =
+    "printf('%08x-%04x-7%03x-8000-00000000000%d', 0x01930000 + n / 65536, n % 65536, 0, KIND)";
+const OBJECTIVE: &str =
+    "Refactor the module so that its tests pass, then write down what was changed and why.";
+
+fn open(state: &Path) -> Connection {
+    let connection = Connection::open(state.join(ralphd::store::DATABASE_FILE)).expect("open");
+    // Only the filling is fast and loose; the daemon opens its own connection.
+    connection
+        .execute_batch(
+            "PRAGMA synchronous = OFF; PRAGMA cache_size = -262144; PRAGMA foreign_keys = OFF;",
+        )
+        .expect("prepare");
+    connection
+}
+
+fn insert(connection: &Connection, count: usize, statement: &str) {
+    let statement = statement
+        .replace("SESSION_ID", &ID.replace("KIND", "1"))
+        .replace("TASK_ID", &ID.replace("KIND", "2"))
+        .replace("OBJECTIVE", &format!("'{OBJECTIVE}'"));
+    let numbered = format!(
+        "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count}) {statement} FROM numbers"
+    );
+    // The common table expression of SQLite stands before INSERT.
+    connection.execute_batch(&numbered).expect("fill");
+}
+
+/// Sessions that wait in the queue.
+pub fn pending(state: &Path, count: usize) {
+    let connection = open(state);
+    connection.execute_batch("BEGIN").expect("begin");
+    insert(
+        &connection,
+        count,
+        "INSERT INTO sessions (id, status, objective, agent, \"trigger\", origin, request, max_iterations, completion_promise, task_count, workspace, created_at_ms)
+         SELECT SESSION_ID, 'created', OBJECTIVE, 'bench', 'inbox', 'request', '{\"objective\":\"x\"}', 10, 'TASK_COMPLETE', 1, '/workspaces/run/' || n, 1700000000000 + n",
+    );
+    insert(
+        &connection,
+        count,
+        "INSERT INTO tasks (id, session_id, task_order, task_type, description, status, agent, run_at_ms)
+         SELECT TASK_ID, SESSION_ID, 1, 'agent', OBJECTIVE, 'pending', 'bench', 1700000000000 + n",
+    );
+    finish(&connection);
+}
+
+/// Sessions that ended and were reported, each with its task, an iteration and four events.
+pub fn ended(state: &Path, count: usize) {
+    let connection = open(state);
+    connection.execute_batch("BEGIN").expect("begin");
+    insert(
+        &connection,
+        count,
+        "INSERT INTO sessions (id, status, end_reason, objective, agent, \"trigger\", origin, request, max_iterations, completion_promise, iteration_count,
+            verified, task_count, completed_task_count, final_answer, workspace, created_at_ms, started_at_ms, ended_at_ms, reported_at_ms)
+         SELECT SESSION_ID, 'completed', 'completed', OBJECTIVE, 'bench', 'inbox', 'request', '{\"objective\":\"x\"}', 10, 'TASK_COMPLETE', 1,
+            'claimed', 1, 1, OBJECTIVE, '/workspaces/run/' || n, 1700000000000 + n, 1700000000001 + n, 1700000000002 + n, 1700000000003 + n",
+    );
+    insert(
+        &connection,
+        count,
+        "INSERT INTO tasks (id, session_id, task_order, task_type, description, status, agent, run_at_ms, claim_number, started_at_ms, ended_at_ms)
+         SELECT TASK_ID, SESSION_ID, 1, 'agent', OBJECTIVE, 'completed', 'bench', 1700000000000 + n, 1, 1700000000001 + n, 1700000000002 + n",
+    );
+    insert(
+        &connection,
+        count,
+        "INSERT INTO iterations (id, session_id, task_id, number, verdict, counted, exit_code, final_text, prompt_file, output_file, started_at_ms, ended_at_ms)
+         SELECT SESSION_ID, SESSION_ID, TASK_ID, 1, 'promised', 1, 0, OBJECTIVE, '/logs/0001.prompt.md', '/logs/0001.log', 1700000000001 + n, 1700000000002 + n",
+    );
+    for kind in [
+        "session.created",
+        "task.running",
+        "task.completed",
+        "session.completed",
+    ] {
+        let event = format!(
+            "INSERT INTO events (session_id, task_id, at_ms, type, data) SELECT SESSION_ID, TASK_ID, 1700000000000 + n, '{kind}', '{{\"from\":\"x\",\"to\":\"y\"}}'"
+        );
+        insert(&connection, count, &event);
+    }
+    finish(&connection);
+}
+
+fn finish(connection: &Connection) {
+    connection
+        .execute_batch("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
+        .expect("commit");
+}
