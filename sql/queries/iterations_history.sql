@@ -1,5 +1,5 @@
 -- What the loop needs of the past, every time round: the end of each final text, but long texts only where they are used.
-SELECT id, session_id, task_id, number, verdict, counted, exit_code, exit_signal, failure_class, failure_detail,
+SELECT id, session_id, task_id, number, verdict, counted, exit_code, exit_signal, failure_class, failure_detail, reset_at_ms,
     substr(final_text, -400) AS final_text,
     prompt_file, output_file,
     CASE WHEN number = (SELECT max(number) FROM iterations WHERE session_id = ?1 AND handoff IS NOT NULL) THEN handoff END AS handoff,

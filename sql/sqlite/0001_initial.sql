@@ -125,8 +125,12 @@ CREATE TABLE iterations (
     counted         INTEGER NOT NULL DEFAULT 0 CHECK (counted IN (0, 1)),
     exit_code       INTEGER,
     exit_signal     INTEGER,
-    failure_class   TEXT CHECK (failure_class IN ('transient', 'permanent')),
+    failure_class   TEXT CHECK (failure_class IN (
+        'auth', 'configuration', 'rate_limit', 'usage_limit', 'overloaded', 'network', 'context_overflow', 'refusal', 'crash', 'out_of_memory',
+        'timeout', 'silence', 'other')),
     failure_detail  TEXT,
+    -- When the limit that ended it is lifted, as far as the agent said so.
+    reset_at_ms     INTEGER,
     final_text      TEXT,
     prompt_file     TEXT NOT NULL,
     output_file     TEXT NOT NULL,

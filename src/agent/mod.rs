@@ -2,17 +2,19 @@
 //! An agent must not judge itself: whether it is done is decided in `engine/ralph`.
 
 mod command;
-pub use command::{commission_environment, error_file};
+pub use command::{commission_environment, error_file, profile};
 pub mod rehearsal;
 pub mod roster;
+pub mod stream;
 
-use crate::model::iteration::FailureClass;
+use crate::model::failure::Failure;
 use crate::model::usage::Usage;
 use anyhow::Result;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Duration;
-use tokio::sync::watch;
+use stream::ToolCall;
+use tokio::sync::{mpsc, watch};
 
 /// For whom a program works; it finds this in its environment.
 #[derive(Clone, Debug)]
@@ -40,8 +42,17 @@ pub struct Turn {
     pub environment: Vec<String>,
     /// Turns true when the turn is to be ended now.
     pub stop: watch::Receiver<bool>,
-    /// Where the agent says what it has used so far.
-    pub spending: watch::Sender<Usage>,
+    /// Where the agent says what it has used and done so far.
+    pub reports: mpsc::Sender<TurnReport>,
+}
+
+/// What a running turn tells of itself.
+#[derive(Clone, Debug, Default)]
+pub struct TurnReport {
+    /// All that it has used so far.
+    pub usage: Usage,
+    /// The tool calls that ended since the last report.
+    pub tool_calls: Vec<ToolCall>,
 }
 
 /// How a turn came to its end.
@@ -63,10 +74,14 @@ pub struct Outcome {
     pub end: TurnEnd,
     pub final_text: String,
     /// Set when the agent failed rather than spoke: its words are not believed then.
-    pub failure: Option<(FailureClass, String)>,
+    pub failure: Option<Failure>,
     pub exit_code: Option<i64>,
     pub exit_signal: Option<i64>,
     pub usage: Usage,
+    /// The tool stopped at a limit of its own: not done, and it counts even without words.
+    pub unfinished: bool,
+    /// Remarks for people: denied permissions and the like.
+    pub warnings: Vec<String>,
 }
 
 /// A future that can be stored in a trait object.

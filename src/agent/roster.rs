@@ -4,36 +4,16 @@
 use super::Agent;
 use super::command::Command;
 pub use super::command::Supervision;
+use super::command::profile::{Profile, Reports};
+use crate::config::Config;
 use crate::config::agent::REHEARSAL;
-use crate::config::{self, Config};
 use crate::model::nearest::nearest;
+use crate::model::preset::PRESETS;
 use crate::process::Supervisor;
 use anyhow::{Context, Result, bail};
 use indexmap::IndexMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Coding agents that are looked for on PATH when none is configured, in order of preference, with the words that make
-/// them work through a prompt from stdin and print their final answer as text.
-const KNOWN_TOOLS: &[(&str, &[&str])] = &[
-    (
-        "claude",
-        &["claude", "-p", "--permission-mode", "acceptEdits"],
-    ),
-    (
-        "codex",
-        &[
-            "codex",
-            "exec",
-            "--skip-git-repo-check",
-            "--sandbox",
-            "workspace-write",
-            "-",
-        ],
-    ),
-    ("gemini", &["gemini", "--approval-mode", "yolo"]),
-    ("opencode", &["opencode", "run", "--auto"]),
-];
 
 /// Where an agent comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -50,8 +30,10 @@ pub struct Member {
     pub name: String,
     pub source: Source,
     pub command: Vec<String>,
+    pub preset: Option<&'static str>,
+    pub reports: Reports,
     #[serde(skip)]
-    pub config: config::Agent,
+    pub profile: Profile,
 }
 
 /// All agents, and which one is taken when a request names none.
@@ -70,20 +52,23 @@ impl Roster {
             .map(|(name, agent)| {
                 (
                     name.clone(),
-                    member(name, Source::Configured, agent.clone()),
+                    member(name, Source::Configured, Profile::of_config(agent)),
                 )
             })
             .collect();
         let mut preferred = config.agents.keys().next().cloned();
         if members.is_empty() {
-            for (name, command) in KNOWN_TOOLS.iter().filter(|(name, _)| on_path(name)) {
-                preferred.get_or_insert_with(|| (*name).to_owned());
-                let config = text_agent(command);
-                members.insert((*name).to_owned(), member(name, Source::Found, config));
+            for preset in PRESETS.iter().filter(|preset| on_path(preset.program)) {
+                preferred.get_or_insert_with(|| preset.name.to_owned());
+                let profile = Profile::of_preset(preset);
+                members.insert(
+                    preset.name.to_owned(),
+                    member(preset.name, Source::Found, profile),
+                );
             }
         }
         let program = program.to_string_lossy().into_owned();
-        let rehearsal = text_agent(&[&program, "rehearse"]);
+        let rehearsal = Profile::of_text(&[&program, "rehearse"]);
         members.insert(
             REHEARSAL.to_owned(),
             member(REHEARSAL, Source::Builtin, rehearsal),
@@ -142,31 +127,20 @@ impl Roster {
         let member = self.member(name)?;
         Ok(Arc::new(Command {
             name: member.name.clone(),
-            config: member.config.clone(),
+            profile: member.profile.clone(),
             supervision: self.supervision.clone(),
         }))
     }
 }
 
-fn member(name: &str, source: Source, config: config::Agent) -> Member {
+fn member(name: &str, source: Source, profile: Profile) -> Member {
     Member {
         name: name.to_owned(),
         source,
-        command: config.command.clone(),
-        config,
-    }
-}
-
-/// A program that reads the prompt from stdin and prints its answer.
-fn text_agent(command: &[&str]) -> config::Agent {
-    config::Agent {
-        kind: Default::default(),
-        command: command.iter().map(|word| (*word).to_owned()).collect(),
-        prompt: Default::default(),
-        output: Default::default(),
-        env: Vec::new(),
-        cost_per_iteration: None,
-        limits: Default::default(),
+        command: profile.command.clone(),
+        preset: profile.preset,
+        reports: profile.reports,
+        profile,
     }
 }
 

@@ -4,6 +4,7 @@ use super::desk::Desk;
 use super::exit::Exit;
 use super::output::{self, Look, Style};
 use super::table::{Cell, Table};
+use crate::agent::profile::Reports;
 use crate::agent::roster::{Member, Roster, Source};
 use crate::process::{self, Captured, Supervisor, capture};
 use anyhow::{Context, Result};
@@ -119,9 +120,11 @@ fn listed<'a>(member: &'a Member, roster: &Roster, versions: &'a Versions) -> Li
         problem: answer
             .and_then(Result::err)
             .map(|none| none.reason.as_str()),
-        cost: match member.config.cost_per_iteration {
-            Some(_) => "fixed",
-            None => "no",
+        cost: match (member.profile.cost_per_iteration, member.reports) {
+            (_, Reports { cost: true, .. }) => "yes",
+            (Some(_), _) => "fixed",
+            (None, Reports { tokens: true, .. }) => "tokens only",
+            (None, _) => "no",
         },
     }
 }

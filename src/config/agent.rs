@@ -3,13 +3,16 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use crate::model::preset::{Format, PRESETS};
 use crate::model::request;
 
 /// The built-in agent that plays a recorded conversation; its name cannot be taken.
 pub const REHEARSAL: &str = "rehearsal";
 
-/// Agents that may be used without being configured.
-pub const WITHOUT_CONFIGURATION: [&str; 5] = [REHEARSAL, "claude", "codex", "gemini", "opencode"];
+/// Whether an agent may be used without being configured: the built-in one, and tools that may be found on `PATH`.
+pub fn needs_no_configuration(name: &str) -> bool {
+    name == REHEARSAL || PRESETS.iter().any(|preset| preset.name == name)
+}
 
 /// A configured agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -17,13 +20,19 @@ pub const WITHOUT_CONFIGURATION: [&str; 5] = [REHEARSAL, "claude", "codex", "gem
 pub struct Agent {
     #[serde(default)]
     pub kind: AgentKind,
-    /// The program and its arguments.
+    /// A known tool, whose settings are taken where none are given here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "preset_schema")]
+    pub preset: Option<String>,
+    /// The program and its arguments; not needed with a preset.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "command_schema")]
     pub command: Vec<String>,
-    #[serde(default)]
-    pub prompt: PromptDelivery,
-    #[serde(default)]
-    pub output: OutputFormat,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<PromptDelivery>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "output_schema")]
+    pub output: Option<String>,
     /// Names of environment variables that this agent gets beside the usual ones.
     #[serde(default)]
     #[schemars(schema_with = "request::env_names")]
@@ -45,21 +54,12 @@ pub enum AgentKind {
 }
 
 /// How the prompt reaches the program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PromptDelivery {
-    #[default]
     Stdin,
     Arg,
     File,
-}
-
-/// How the program's output is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum OutputFormat {
-    #[default]
-    Text,
 }
 
 /// Resource limits of the agent's processes; none by default.
@@ -87,7 +87,16 @@ fn command_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",
         "items": { "type": "string", "format": "argument" },
-        "minItems": 1,
         "maxItems": 1_000,
     })
+}
+
+fn preset_schema(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+    json_schema!({ "type": ["string", "null"], "enum": names })
+}
+
+fn output_schema(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = Format::ALL.iter().map(|format| format.as_str()).collect();
+    json_schema!({ "type": ["string", "null"], "enum": names })
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::agent::{REHEARSAL, WITHOUT_CONFIGURATION};
+use super::agent::{REHEARSAL, needs_no_configuration};
 use super::{Config, Queue};
 use crate::model::document::{Finding, Node, Place, Value};
 use crate::model::nearest::nearest;
@@ -61,7 +61,7 @@ fn default_agents(config: &Config, tree: &Node) -> Vec<Finding> {
         .map_or(&[][..], |entry| entry.node.entries());
     let configured: Vec<&str> = agents.iter().map(|entry| entry.name.as_str()).collect();
     let is_known = |name: &str| {
-        configured.is_empty() || configured.contains(&name) || WITHOUT_CONFIGURATION.contains(&name)
+        configured.is_empty() || configured.contains(&name) || needs_no_configuration(name)
     };
     let mut findings = Vec::new();
     if let Some(name) = config
@@ -103,18 +103,18 @@ fn unknown_agent(name: &str, configured: &[&str]) -> String {
 }
 
 fn commands(config: &Config, tree: &Node) -> Vec<Finding> {
-    let blank = config.agents.iter().filter(|(_, agent)| {
-        agent
-            .command
-            .first()
-            .is_none_or(|program| program.trim().is_empty())
+    let unusable = config.agents.iter().filter_map(|(name, agent)| {
+        let message = match agent.command.first() {
+            None if agent.preset.is_some() => return None,
+            None => "is missing: name a program, or a known tool by preset",
+            Some(program) if program.trim().is_empty() => {
+                "must begin with the name of a program, is blank"
+            }
+            Some(_) => return None,
+        };
+        Some(at(tree, &["agents", name, "command"], message.to_owned()))
     });
-    blank
-        .map(|(name, _)| {
-            let message = "must begin with the name of a program, is blank".to_owned();
-            at(tree, &["agents", name, "command"], message)
-        })
-        .collect()
+    unusable.collect()
 }
 
 fn inboxes_twice(config: &Config, tree: &Node) -> Vec<Finding> {

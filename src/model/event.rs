@@ -11,6 +11,7 @@ words! {
         TaskRescued => "task.rescued",
         IterationStarted => "iteration.started",
         IterationEnded => "iteration.ended",
+        ToolCalled => "tool.called",
         HandoffInvalid => "handoff.invalid",
         GuidanceTold => "guidance.told",
         HumanAsked => "human.asked",

@@ -23,13 +23,3 @@ words! {
         Lost => "lost",
     }
 }
-
-words! {
-    /// Which way out a failed turn leaves.
-    pub enum FailureClass {
-        /// Network, overload, a crash: worth another try after a pause.
-        Transient => "transient",
-        /// The program cannot be started or is forbidden to work: trying again changes nothing.
-        Permanent => "permanent",
-    }
-}

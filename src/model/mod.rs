@@ -2,12 +2,14 @@
 
 pub mod document;
 pub mod event;
+pub mod failure;
 pub mod handoff;
 pub mod id;
 pub mod iteration;
 pub mod mask;
 pub mod nearest;
 pub mod period;
+pub mod preset;
 pub mod promise;
 pub mod request;
 pub mod session;

@@ -1,11 +1,17 @@
 //! Why does the loop stop? One pure function with a closed answer, asked before every iteration.
 //! It must see everything it needs in `Standing`, all of it from rows, so that the answer is the same after a crash.
 
-use super::iteration::{FailureClass, Verdict};
+use super::failure::{Failure, Reaction};
+use super::iteration::Verdict;
 use super::session::{EndReason, Verified};
 
 /// Turns in a row that vanished with their shim: whatever it is, it will go on.
 const MAX_LOST_TURNS: u32 = 3;
+
+/// The first wait for a limit whose end was not named; it doubles.
+const LIMIT_BACKOFF_MS: i64 = 60_000;
+const MAX_LIMIT_BACKOFF_MS: i64 = 30 * 60_000;
+const MAX_JITTER_MS: i64 = 60_000;
 
 /// How the last iteration ended, as far as it matters for going on.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +21,7 @@ pub struct LastTurn {
     pub verify_passed: Option<bool>,
     /// Protected files that the agent changed.
     pub tampered: Vec<String>,
-    pub failure: Option<(FailureClass, String)>,
+    pub failure: Option<Failure>,
     /// The agent asked, and the question has not been put to anybody yet.
     pub asks: bool,
     pub ended_at_ms: i64,
@@ -53,10 +59,16 @@ pub struct Standing {
     pub usd: Gauge<f64>,
     pub tokens: Gauge<i64>,
     pub tool_calls: Gauge<i64>,
+    /// Whose failures these are, for the words.
+    pub agent: String,
     /// Failures in a row that were worth another try.
     pub transient_streak: u32,
     pub transient_retries: u32,
     pub transient_backoff_ms: i64,
+    /// Limits in a row for which no end was named.
+    pub limit_streak: u32,
+    /// A number that differs from session to session, so that not all of them come back in the same second.
+    pub jitter_seed: u64,
     /// Turns in a row that vanished with their shim.
     pub lost_streak: u32,
     /// Counted iterations in a row that changed nothing.
@@ -146,14 +158,14 @@ fn cap(standing: &Standing) -> Option<EndReason> {
 }
 
 fn failure(standing: &Standing) -> Option<Stop> {
-    let (class, detail) = standing.last.failure.as_ref()?;
-    match class {
-        FailureClass::Permanent => Some(Stop::Failed(detail.clone())),
-        FailureClass::Transient if standing.transient_streak > standing.transient_retries => {
-            let tries = standing.transient_streak;
+    let Failure { class, detail, .. } = standing.last.failure.as_ref()?;
+    let tries = standing.transient_streak;
+    match class.reaction() {
+        Reaction::Stop => Some(Stop::Failed(detail.clone())),
+        Reaction::Retry if tries > standing.transient_retries => {
             Some(Stop::Failed(format!("{detail} ({tries} times in a row)")))
         }
-        FailureClass::Transient => None,
+        Reaction::Retry | Reaction::Park | Reaction::NextIteration => None,
     }
 }
 
@@ -170,16 +182,38 @@ fn stagnation(standing: &Standing) -> Option<Stop> {
     (standing.stagnant_streak >= standing.stagnation_threshold).then_some(Stop::Stagnated)
 }
 
+/// A passing failure is waited out: a limit until it is lifted, anything else a little longer each time.
 fn backoff(standing: &Standing) -> Option<Stop> {
-    let (_, reason) = standing.last.failure.as_ref()?;
-    let until_ms = standing.last.ended_at_ms.saturating_add(backoff_ms(
-        standing.transient_backoff_ms,
-        standing.transient_streak,
-    ));
-    (standing.now_ms < until_ms).then(|| Stop::Wait {
-        until_ms,
-        reason: reason.clone(),
-    })
+    let Failure {
+        class,
+        detail,
+        reset_at_ms,
+    } = standing.last.failure.as_ref()?;
+    let since = standing.last.ended_at_ms;
+    let (until_ms, reason) = match class.reaction() {
+        Reaction::Retry => {
+            let pause = backoff_ms(standing.transient_backoff_ms, standing.transient_streak);
+            (since.saturating_add(pause), detail.clone())
+        }
+        Reaction::Park => {
+            let named = reset_at_ms.unwrap_or_else(|| {
+                let pause =
+                    backoff_ms(LIMIT_BACKOFF_MS, standing.limit_streak).min(MAX_LIMIT_BACKOFF_MS);
+                since.saturating_add(pause)
+            });
+            let kind = class.as_str().replace('_', " ");
+            let lifted = named.saturating_add(jitter_ms(named - since, standing.jitter_seed));
+            (lifted, format!("{kind} of {}", standing.agent))
+        }
+        Reaction::Stop | Reaction::NextIteration => return None,
+    };
+    (standing.now_ms < until_ms).then_some(Stop::Wait { until_ms, reason })
+}
+
+/// A little after the limit is lifted, each session at another time: a twentieth of the wait, a minute at most.
+fn jitter_ms(wait_ms: i64, seed: u64) -> i64 {
+    let most = (wait_ms / 20).clamp(0, MAX_JITTER_MS);
+    i64::try_from(seed % (most as u64 + 1)).unwrap_or(0)
 }
 
 fn closed(standing: &Standing) -> Option<Stop> {
@@ -196,6 +230,7 @@ pub fn backoff_ms(base_ms: i64, streak: u32) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::failure::FailureClass;
 
     fn standing() -> Standing {
         Standing {
@@ -219,8 +254,12 @@ mod tests {
         }
     }
 
-    fn failed(class: FailureClass) -> LastTurn {
-        let failure = Some((class, "exit 1".to_owned()));
+    fn failed(class: FailureClass, reset_at_ms: Option<i64>) -> LastTurn {
+        let failure = Some(Failure {
+            class,
+            detail: "exit 1".to_owned(),
+            reset_at_ms,
+        });
         LastTurn {
             verdict: Some(Verdict::Failed),
             failure,
@@ -379,13 +418,13 @@ mod tests {
     fn failures_wait_then_end() {
         for (class, streak, now_ms, expected) in [
             (
-                FailureClass::Permanent,
+                FailureClass::Auth,
                 1,
                 9000,
                 Some(Stop::Failed("exit 1".to_owned())),
             ),
             (
-                FailureClass::Transient,
+                FailureClass::Crash,
                 1,
                 5500,
                 Some(Stop::Wait {
@@ -393,9 +432,9 @@ mod tests {
                     reason: "exit 1".to_owned(),
                 }),
             ),
-            (FailureClass::Transient, 1, 6000, None),
+            (FailureClass::Crash, 1, 6000, None),
             (
-                FailureClass::Transient,
+                FailureClass::Crash,
                 3,
                 6000,
                 Some(Stop::Wait {
@@ -404,19 +443,49 @@ mod tests {
                 }),
             ),
             (
-                FailureClass::Transient,
+                FailureClass::Crash,
                 4,
                 6000,
                 Some(Stop::Failed("exit 1 (4 times in a row)".to_owned())),
             ),
         ] {
             let standing = Standing {
-                last: failed(class),
+                last: failed(class, None),
                 transient_streak: streak,
                 now_ms,
                 ..standing()
             };
             assert_eq!(why_stop(&standing), expected, "{class} {streak} {now_ms}");
+        }
+    }
+
+    #[test]
+    fn limits_are_waited_out() {
+        for (class, reset, streak, now_ms, until) in [
+            (FailureClass::UsageLimit, Some(9_000), 1, 6_000, Some(9_000)),
+            (FailureClass::UsageLimit, Some(9_000), 1, 9_000, None),
+            (FailureClass::RateLimit, None, 1, 6_000, Some(65_000)),
+            (FailureClass::RateLimit, None, 2, 6_000, Some(125_000)),
+            (FailureClass::RateLimit, None, 50, 6_000, Some(1_805_000)),
+        ] {
+            let standing = Standing {
+                last: failed(class, reset),
+                agent: "claude".to_owned(),
+                limit_streak: streak,
+                now_ms,
+                ..standing()
+            };
+            let reason = format!("{} of claude", class.as_str().replace('_', " "));
+            let expected = until.map(|until_ms| Stop::Wait { until_ms, reason });
+            assert_eq!(why_stop(&standing), expected, "{class} {streak} {now_ms}");
+        }
+    }
+
+    #[test]
+    fn jitter_is_small_and_never_early() {
+        for (wait_ms, seed) in [(0, 7), (1_000, 9), (3_600_000, u64::MAX), (-5, 3)] {
+            let jitter = jitter_ms(wait_ms, seed);
+            assert!((0..=MAX_JITTER_MS).contains(&jitter) && jitter <= wait_ms.max(0) / 20 + 1);
         }
     }
 

@@ -5,7 +5,8 @@ use super::events::{self, About};
 use super::tasks::{self, Claim, ClaimLost};
 use super::{guidance, ledger, query};
 use crate::model::event::EventType;
-use crate::model::iteration::{FailureClass, Verdict};
+use crate::model::failure::{Failure, FailureClass};
+use crate::model::iteration::Verdict;
 use crate::model::usage::Usage;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value as Json, json};
@@ -23,6 +24,7 @@ pub struct Iteration {
     pub exit_signal: Option<i64>,
     pub failure_class: Option<FailureClass>,
     pub failure_detail: Option<String>,
+    pub reset_at_ms: Option<i64>,
     pub final_text: Option<String>,
     pub prompt_file: String,
     pub output_file: String,
@@ -66,8 +68,7 @@ pub struct EndedIteration {
     pub counted: bool,
     pub exit_code: Option<i64>,
     pub exit_signal: Option<i64>,
-    pub failure_class: Option<FailureClass>,
-    pub failure_detail: Option<String>,
+    pub failure: Option<Failure>,
     pub final_text: Option<String>,
     pub handoff: Option<Json>,
     pub handoff_problem: Option<String>,
@@ -78,6 +79,8 @@ pub struct EndedIteration {
     pub fingerprint: Option<String>,
     pub progressed: Option<bool>,
     pub usage: Usage,
+    /// What the agent's tool remarked on: for the history.
+    pub warnings: Vec<String>,
     pub ended_at_ms: i64,
 }
 
@@ -126,6 +129,7 @@ pub fn end(
     lease_until_ms: i64,
 ) -> Result<()> {
     hold_claim(sql, claim, lease_until_ms)?;
+    let failure = ended.failure.as_ref();
     let json_text = |value: &Option<Json>| value.as_ref().map(Json::to_string);
     let changed = sql.run(
         query!("iterations_end"),
@@ -135,8 +139,9 @@ pub fn end(
             ended.counted,
             ended.exit_code,
             ended.exit_signal,
-            ended.failure_class.map(FailureClass::as_str),
-            ended.failure_detail.as_ref(),
+            failure.map(|failure| failure.class.as_str()),
+            failure.map(|failure| failure.detail.as_str()),
+            failure.and_then(|failure| failure.reset_at_ms),
             ended.final_text.as_ref(),
             json_text(&ended.handoff),
             ended.handoff_problem.as_ref(),
@@ -176,7 +181,9 @@ fn tell_end(sql: &mut dyn Sql, claim: &Claim, ended: &EndedIteration) -> Result<
         "verdict": ended.verdict,
         "counted": ended.counted,
         "verify_passed": ended.verify_passed,
-        "failure": ended.failure_detail,
+        "warnings": ended.warnings,
+        "failure": ended.failure.as_ref().map(|failure| &failure.detail),
+        "failure_class": ended.failure.as_ref().map(|failure| failure.class),
     });
     events::add(
         sql,
@@ -263,6 +270,7 @@ fn from_row(row: &Row) -> Result<Iteration> {
         exit_signal: row.optional_int("exit_signal")?,
         failure_class: row.optional_word("failure_class")?,
         failure_detail: row.optional_text("failure_detail")?,
+        reset_at_ms: row.optional_int("reset_at_ms")?,
         final_text: row.optional_text("final_text")?,
         prompt_file: row.text("prompt_file")?,
         output_file: row.text("output_file")?,

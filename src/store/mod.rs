@@ -17,6 +17,7 @@ pub mod requests;
 pub mod sessions;
 mod sqlite;
 pub mod tasks;
+pub mod tool_calls;
 pub mod workers;
 pub mod workspaces;
 mod writer;

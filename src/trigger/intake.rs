@@ -1,6 +1,7 @@
 //! From a request to a session: gaps filled from the defaults, everything refused that could not be kept.
 //! What is accepted here is exactly what the loop will work by.
 
+use crate::agent::profile::Profile;
 use crate::agent::roster::Roster;
 use crate::clock::{new_id, now_ms};
 use crate::config::Config;
@@ -97,11 +98,7 @@ impl Reception<'_> {
             .member(&agent)
             .map_err(|unknown| Problems::from(problem("agent", unknown.to_string())))?;
         refuse(unavailable(&request))?;
-        refuse(uncountable(
-            &request,
-            &agent,
-            member.config.cost_per_iteration,
-        ))?;
+        refuse(uncountable(&request, &agent, &member.profile))?;
         let created_at_ms = now_ms();
         let workspace = self.workspace(&request, &origin);
         let max_iterations = request
@@ -187,22 +184,27 @@ fn unavailable(request: &Request) -> Vec<Problem> {
 }
 
 /// A limit that could never be noticed is refused at submission, not discovered on the bill.
-fn uncountable(request: &Request, agent: &str, cost_per_iteration: Option<f64>) -> Vec<Problem> {
+fn uncountable(request: &Request, agent: &str, profile: &Profile) -> Vec<Problem> {
     let Some(budget) = &request.budget else {
         return Vec::new();
     };
     let mut problems = Vec::new();
-    if budget.usd.is_some() && cost_per_iteration.is_none() {
+    if budget.usd.is_some() && !profile.knows_its_cost() {
         let advice = format!(
             "agent '{agent}' cannot report what it costs; set cost_per_iteration in [agents.{agent}], or limit max_iterations or budget.wall instead"
         );
         problems.push(problem("budget.usd", advice));
     }
-    for (key, asked) in [
-        ("budget.tokens", budget.tokens.is_some()),
-        ("budget.tool_calls", budget.tool_calls.is_some()),
-    ] {
-        if asked {
+    let countable = [
+        ("budget.tokens", budget.tokens, profile.reports.tokens),
+        (
+            "budget.tool_calls",
+            budget.tool_calls,
+            profile.reports.tool_calls,
+        ),
+    ];
+    for (key, asked, reported) in countable {
+        if asked.is_some() && !reported {
             let advice = format!(
                 "agent '{agent}' cannot report it; limit max_iterations or budget.wall instead"
             );

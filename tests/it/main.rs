@@ -8,6 +8,7 @@ mod process;
 mod session;
 mod spending;
 mod store;
+mod streams;
 mod support;
 mod systemd;
 mod tidy;

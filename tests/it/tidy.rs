@@ -1,6 +1,7 @@
 //! The house's own rules: rooms use lower ranks only, state words are the same everywhere, files say what they are.
 
-use ralphd::model::iteration::{FailureClass, Verdict};
+use ralphd::model::failure::FailureClass;
+use ralphd::model::iteration::Verdict;
 use ralphd::model::session::{Control, EndReason, SessionState, Trigger, Verified};
 use ralphd::model::task::{TaskKind, TaskState};
 use ralphd::store::humans::{HumanKind, HumanStatus};

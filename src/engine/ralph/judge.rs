@@ -4,6 +4,7 @@ use super::Ralph;
 use super::turn::UnderWay;
 use super::verify::Checked;
 use crate::agent::{Outcome, TurnEnd};
+use crate::model::failure::{FailureClass, Reaction};
 use crate::model::iteration::Verdict;
 use crate::model::promise;
 use crate::model::request::PromiseMatch;
@@ -139,21 +140,35 @@ fn verdict_of(outcome: &Outcome, terms: &Terms<'_>, empty_streak: u32) -> (Verdi
     match outcome.end {
         TurnEnd::Lost => (Verdict::Lost, false),
         TurnEnd::Stopped => (Verdict::Cancelled, false),
-        _ if outcome.failure.is_some() => (Verdict::Failed, false),
-        _ if kept() => (Verdict::Promised, true),
-        TurnEnd::TimedOut => (Verdict::TimedOut, true),
-        TurnEnd::Finished if outcome.final_text.trim().is_empty() => (
-            Verdict::Empty,
-            empty_streak + 1 >= EMPTY_TURNS_BEFORE_COUNTING,
-        ),
-        TurnEnd::Finished => (Verdict::Unfinished, true),
+        // Killed after its final words: they are judged like any others.
+        TurnEnd::TimedOut if kept() => (Verdict::Promised, true),
+        _ => match &outcome.failure {
+            Some(failure) => verdict_on_failure(failure.class),
+            None if kept() => (Verdict::Promised, true),
+            None if outcome.end == TurnEnd::TimedOut => (Verdict::TimedOut, true),
+            None if outcome.final_text.trim().is_empty() && !outcome.unfinished => (
+                Verdict::Empty,
+                empty_streak + 1 >= EMPTY_TURNS_BEFORE_COUNTING,
+            ),
+            None => (Verdict::Unfinished, true),
+        },
+    }
+}
+
+/// A failure counts as an iteration only where a fresh start may do better.
+fn verdict_on_failure(class: FailureClass) -> (Verdict, bool) {
+    match class.reaction() {
+        Reaction::Park => (Verdict::RateLimited, false),
+        Reaction::Retry | Reaction::Stop => (Verdict::Failed, false),
+        Reaction::NextIteration if class == FailureClass::Timeout => (Verdict::TimedOut, true),
+        Reaction::NextIteration => (Verdict::Failed, true),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::iteration::FailureClass;
+    use crate::model::failure::Failure;
 
     fn outcome(end: TurnEnd, text: &str) -> Outcome {
         Outcome {
@@ -163,6 +178,8 @@ mod tests {
             exit_code: Some(0),
             exit_signal: None,
             usage: Default::default(),
+            unfinished: false,
+            warnings: Vec::new(),
         }
     }
 
@@ -207,7 +224,11 @@ mod tests {
             rule: PromiseMatch::Line,
             prompt: "",
         };
-        let failure = Some((FailureClass::Transient, "exit code 1".to_owned()));
+        let failure = Some(Failure {
+            class: FailureClass::Other,
+            detail: "exit code 1".to_owned(),
+            reset_at_ms: None,
+        });
         let failed = Outcome {
             failure,
             ..outcome(TurnEnd::Finished, "DONE")

@@ -26,7 +26,6 @@ impl Ralph {
     }
 
     fn as_row(&self, turn: &UnderWay, judged: Judged) -> EndedIteration {
-        let (class, detail) = judged.outcome.failure.unzip();
         let (verify_passed, verify_tail, tampered) = match judged.checked {
             Some(Checked::Ran {
                 passed,
@@ -43,8 +42,7 @@ impl Ralph {
             counted: judged.counted,
             exit_code: judged.outcome.exit_code,
             exit_signal: judged.outcome.exit_signal,
-            failure_class: class,
-            failure_detail: detail,
+            failure: judged.outcome.failure,
             final_text: Some(tail(judged.outcome.final_text)).filter(|text| !text.is_empty()),
             handoff: judged.handoff,
             handoff_problem: judged.handoff_problem,
@@ -55,6 +53,7 @@ impl Ralph {
             fingerprint: judged.fingerprint,
             progressed: judged.progressed,
             usage: judged.outcome.usage,
+            warnings: judged.outcome.warnings,
             ended_at_ms: now_ms(),
         }
     }

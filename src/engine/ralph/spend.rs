@@ -4,24 +4,30 @@
 use super::Ralph;
 use super::turn::UnderWay;
 use crate::agent::Outcome;
+use crate::agent::stream::ToolCall;
 use crate::clock::now_ms;
 use crate::model::session::EndReason;
 use crate::model::stop::Stop;
 use crate::model::usage::Usage;
 use crate::store::ledger::{self, Layer, Layers, Refusal};
 use crate::store::sessions;
+use crate::store::tool_calls::{self, NewToolCall};
 use anyhow::Result;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
+
+/// Reports of a running turn that wait to be written; the agent's reader waits when there are more.
+const MAX_WAITING_REPORTS: usize = 16;
 
 impl Ralph {
     /// Lets the agent take its turn, and watches what it spends.
     pub(super) async fn take_turn(&self, turn: &UnderWay) -> Result<Outcome> {
         let (stop, stopped) = watch::channel(false);
-        let (spending, mut spent) = watch::channel(Usage::default());
+        let (reports, mut told) = mpsc::channel(MAX_WAITING_REPORTS);
+        let mut log = ToolLog::default();
         let mut outside = self.signals.stop.clone();
-        let run = self.agent.run(turn.for_agent(self, stopped, spending));
+        let run = self.agent.run(turn.for_agent(self, stopped, reports));
         tokio::pin!(run);
         loop {
             let going_on = !*stop.borrow();
@@ -30,9 +36,9 @@ impl Ralph {
                 () = asked(&mut outside), if going_on => {
                     stop.send_replace(true);
                 }
-                Ok(()) = spent.changed() => {
-                    let usage = *spent.borrow_and_update();
-                    if self.correct(turn, usage).await? && going_on {
+                Some(report) = told.recv() => {
+                    let calls = log.number(report.tool_calls);
+                    if log.is_news(&report.usage, &calls) && self.correct(turn, report.usage, calls).await? && going_on {
                         tracing::warn!(session = self.session.id, "a budget is used up: the turn is ended");
                         stop.send_replace(true);
                     }
@@ -42,8 +48,14 @@ impl Ralph {
     }
 
     /// Writes down what the running turn has used, and says whether that passes a limit.
-    async fn correct(&self, turn: &UnderWay, usage: Usage) -> Result<bool> {
+    async fn correct(
+        &self,
+        turn: &UnderWay,
+        usage: Usage,
+        calls: Vec<NewToolCall>,
+    ) -> Result<bool> {
         let (session, iteration) = (self.session.id.clone(), turn.id.clone());
+        let task = self.claim.task_id.clone();
         let layers = self.layers();
         let budget = self.mission.budget.clone();
         let iteration_usd = self.house.config.budget.iteration_usd;
@@ -51,6 +63,7 @@ impl Ralph {
             .store
             .write(move |sql| {
                 ledger::correct(sql, &session, &iteration, &usage)?;
+                tool_calls::add(sql, (&session, &task, &iteration), &calls, now_ms())?;
                 let sums = sessions::expect(sql, &session)?;
                 let passed =
                     |used: f64, limit: Option<f64>| limit.is_some_and(|limit| used > limit);
@@ -95,6 +108,41 @@ impl Ralph {
                 Some(limit) => expected.min((limit - self.session.cost_usd).max(0.0)),
                 None => expected,
             })
+    }
+}
+
+/// The tool calls of a turn, numbered in their order, and what was last written down.
+#[derive(Default)]
+struct ToolLog {
+    count: i64,
+    last: Usage,
+}
+
+impl ToolLog {
+    fn number(&mut self, calls: Vec<ToolCall>) -> Vec<NewToolCall> {
+        let numbered = calls.into_iter().map(|call| {
+            self.count += 1;
+            let readable = serde_json::from_str::<serde_json::Value>(&call.arguments).is_ok();
+            NewToolCall {
+                position: self.count,
+                name: call.name,
+                // Long arguments were cut and are no JSON any more: they are kept as a text.
+                arguments: Some(match readable {
+                    true => call.arguments,
+                    false => serde_json::Value::from(call.arguments).to_string(),
+                }),
+                result: Some(call.result),
+                ok: call.ok,
+                duration_ms: call.duration_ms.and_then(|ms| i64::try_from(ms).ok()),
+            }
+        });
+        numbered.collect()
+    }
+
+    fn is_news(&mut self, usage: &Usage, calls: &[NewToolCall]) -> bool {
+        let news = *usage != self.last || !calls.is_empty();
+        self.last = *usage;
+        news
     }
 }
 

@@ -1,7 +1,8 @@
 //! Where the loop stands, read from rows: the input of `model::stop::why_stop`.
 
 use super::Ralph;
-use crate::model::iteration::{FailureClass, Verdict};
+use crate::model::failure::{Failure, Reaction};
+use crate::model::iteration::Verdict;
 use crate::model::session::Control;
 use crate::model::stop::{Gauge, LastTurn, Standing};
 use crate::model::window::Window;
@@ -9,6 +10,7 @@ use crate::store::guidance;
 use crate::store::humans::{self, HumanStatus};
 use crate::store::iterations::{self, Iteration};
 use crate::store::sessions;
+use crate::workspace::fingerprint::hash_of;
 use anyhow::Result;
 use jiff::tz::TimeZone;
 
@@ -60,7 +62,14 @@ impl Ralph {
             },
             tokens: gauge(spent_tokens, budget.tokens.map(as_count), 0),
             tool_calls: gauge(session.tool_call_count, budget.tool_calls.map(as_count), 0),
-            transient_streak: streak(&self.history, is_transient),
+            agent: session.agent.clone(),
+            transient_streak: streak(&self.history, |iteration| {
+                reacts(iteration, Reaction::Retry)
+            }),
+            limit_streak: streak(&self.history, |iteration| {
+                reacts(iteration, Reaction::Park) && iteration.reset_at_ms.is_none()
+            }),
+            jitter_seed: hash_of(&session.id),
             transient_retries: defaults.transient_retries,
             transient_backoff_ms: defaults.transient_backoff.as_millis(),
             lost_streak: self.lost_streak(),
@@ -97,7 +106,7 @@ impl Ralph {
 
     pub(super) fn cost_per_iteration(&self) -> Option<f64> {
         let member = self.house.roster.member(&self.session.agent).ok()?;
-        member.config.cost_per_iteration
+        member.profile.cost_per_iteration
     }
 
     /// How many turns in a row had no final words, up to now.
@@ -120,9 +129,7 @@ impl Ralph {
             verdict: last.verdict,
             verify_passed: last.verify_passed,
             tampered: last.tampered.clone().unwrap_or_default(),
-            failure: last
-                .failure_class
-                .map(|class| (class, last.failure_detail.clone().unwrap_or_default())),
+            failure: failure_of(last),
             asks: last.question.is_some() && !self.asked_since(last),
             ended_at_ms: last.ended_at_ms.unwrap_or_default(),
         }
@@ -162,8 +169,18 @@ fn as_count(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn is_transient(iteration: &Iteration) -> bool {
-    iteration.failure_class == Some(FailureClass::Transient)
+fn failure_of(iteration: &Iteration) -> Option<Failure> {
+    Some(Failure {
+        class: iteration.failure_class?,
+        detail: iteration.failure_detail.clone().unwrap_or_default(),
+        reset_at_ms: iteration.reset_at_ms,
+    })
+}
+
+fn reacts(iteration: &Iteration, reaction: Reaction) -> bool {
+    iteration
+        .failure_class
+        .is_some_and(|class| class.reaction() == reaction)
 }
 
 /// How many iterations at the end are of a kind. Turns that were ended on purpose say nothing either way.

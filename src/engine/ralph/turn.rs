@@ -9,7 +9,6 @@ use crate::files;
 use crate::model::handoff;
 use crate::model::iteration::Verdict;
 use crate::model::stop::Stop;
-use crate::model::usage::Usage;
 use crate::store::iterations::{self, Iteration, NewIteration};
 use crate::store::ledger;
 use crate::store::sessions;
@@ -19,7 +18,7 @@ use anyhow::{Context, Result};
 use serde_json::Value as Json;
 use std::path::PathBuf;
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 /// A turn whose budget of time is almost gone still gets this much, so that it can say a last word.
 const MIN_TURN: Duration = Duration::from_secs(1);
@@ -48,7 +47,7 @@ impl UnderWay {
         &self,
         ralph: &Ralph,
         stop: watch::Receiver<bool>,
-        spending: watch::Sender<Usage>,
+        reports: mpsc::Sender<agent::TurnReport>,
     ) -> agent::Turn {
         agent::Turn {
             id: self.id.clone(),
@@ -60,7 +59,7 @@ impl UnderWay {
             silence: ralph.mission.silence_timeout,
             environment: ralph.mission.environment.clone(),
             stop,
-            spending,
+            reports,
         }
     }
 }

@@ -1,0 +1,294 @@
+//! Agents that are programs: started under a shim, told the prompt, their output read while it grows.
+//! It must not start programs itself (`process/` does) nor decide what the words mean.
+
+pub mod profile;
+mod tail;
+
+use super::stream::{Ending, Format, Report};
+use super::{Agent, Commission, Outcome, Pending, Turn, TurnEnd, TurnReport};
+use crate::clock::now_ms;
+use crate::config;
+use crate::files;
+use crate::model::failure::{Failure, FailureClass};
+use crate::model::preset::Prompt;
+use crate::model::usage::Usage;
+use crate::process::{self, Cause, Ended, Exit, Program, Supervisor};
+use anyhow::{Context, Result, bail};
+use jiff::tz::TimeZone;
+use profile::Profile;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tail::Tail;
+
+/// The kernel takes no longer argument.
+const MAX_ARGUMENT_BYTES: usize = 128 * 1024 - 1;
+/// What of the error output is looked at for a failure's cause.
+const MAX_ERROR_TAIL_BYTES: u64 = 8 * 1024;
+/// Stands in a command for the prompt, or for the path of the file that holds it.
+const PLACEHOLDER: &str = "{prompt}";
+/// How often the output of a running turn is looked at: a limit is noticed within this time of the step that passed it.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// Settings that all programs share.
+#[derive(Clone, Debug)]
+pub struct Supervision {
+    pub supervisor: Supervisor,
+    pub kill_grace_ms: u64,
+    pub output_cap_bytes: u64,
+    /// Names added to the environment's allow-list.
+    pub environment: Vec<String>,
+    /// Names whose values are masked in the output.
+    pub secret_names: Vec<String>,
+}
+
+/// A program under a name.
+pub struct Command {
+    pub name: String,
+    pub profile: Profile,
+    pub supervision: Arc<Supervision>,
+}
+
+impl Agent for Command {
+    fn run(&self, turn: Turn) -> Pending<'_, Result<Outcome>> {
+        Box::pin(self.take_turn(turn))
+    }
+}
+
+impl Command {
+    async fn take_turn(&self, turn: Turn) -> Result<Outcome> {
+        let program = match self.program(&turn) {
+            Ok(program) => program,
+            Err(error) => return Ok(cannot_start(error.to_string())),
+        };
+        let environment = self.environment(&turn);
+        let mut tail = Tail::new(turn.output_file.clone(), self.profile.format);
+        let supervisor = &self.supervision.supervisor;
+        let run = supervisor.run(
+            &turn.turn_directory,
+            &program,
+            &environment,
+            turn.stop.clone(),
+        );
+        tokio::pin!(run);
+        let outcome = loop {
+            tokio::select! {
+                outcome = &mut run => break outcome?,
+                // Plain text says nothing of what it costs: it is enough to read its end at the end.
+                _ = tokio::time::sleep(LOOK_EVERY), if self.profile.format != Format::Text => {
+                    tail = read_on(tail).await?;
+                    self.tell(&turn, &mut tail).await;
+                }
+            }
+        };
+        match outcome {
+            process::Outcome::Lost => {
+                // The next turn comes into the same workspace: what this one left must not be there any more.
+                let killed = process::sweep_aside(turn.id.clone()).await;
+                tracing::warn!(iteration = turn.id, killed, "a turn vanished with its shim");
+                Ok(lost())
+            }
+            process::Outcome::Ended(ended) => {
+                tail = read_on(tail).await?;
+                self.tell(&turn, &mut tail).await;
+                Ok(self.conclude(tail, &program, &ended))
+            }
+        }
+    }
+
+    fn program(&self, turn: &Turn) -> Result<Program> {
+        let (argv, stdin) = self.command_line(&turn.prompt_file)?;
+        let silence = turn.silence.or(self.profile.silence);
+        Ok(Program {
+            argv,
+            cwd: turn.commission.workspace.clone(),
+            stdin,
+            stdout: turn.output_file.clone(),
+            stderr: error_file(&turn.output_file),
+            output_cap_bytes: self.supervision.output_cap_bytes,
+            deadline_ms: turn.timeout.as_millis() as u64,
+            silence_ms: silence.map(|silence| silence.as_millis() as u64),
+            kill_grace_ms: self.supervision.kill_grace_ms,
+            limits: limits_of(&self.profile.limits),
+            secret_names: self.supervision.secret_names.clone(),
+        })
+    }
+
+    fn command_line(&self, prompt_file: &Path) -> Result<(Vec<String>, Option<PathBuf>)> {
+        let command = &self.profile.command;
+        let prompt = match self.profile.prompt {
+            Prompt::Stdin => return Ok((command.clone(), Some(prompt_file.to_owned()))),
+            Prompt::File => prompt_file.to_string_lossy().into_owned(),
+            Prompt::Arg => self.as_argument(prompt_file)?,
+        };
+        let mut argv: Vec<String> = command
+            .iter()
+            .map(|word| word.replace(PLACEHOLDER, &prompt))
+            .collect();
+        if !command.iter().any(|word| word.contains(PLACEHOLDER)) {
+            argv.push(prompt);
+        }
+        Ok((argv, None))
+    }
+
+    fn as_argument(&self, prompt_file: &Path) -> Result<String> {
+        let prompt = std::fs::read_to_string(prompt_file)
+            .with_context(|| format!("cannot read the prompt {}", prompt_file.display()))?;
+        if prompt.len() > MAX_ARGUMENT_BYTES {
+            bail!(
+                "the prompt has {} bytes, too many for an argument: set prompt = \"stdin\" for agent '{}'",
+                prompt.len(),
+                self.name
+            );
+        }
+        // A prompt that starts with a dash would be taken for an option.
+        Ok(match prompt.starts_with('-') {
+            true => format!("\n{prompt}"),
+            false => prompt,
+        })
+    }
+
+    fn environment(&self, turn: &Turn) -> Vec<(String, String)> {
+        let mut names = self.supervision.environment.clone();
+        names.extend(self.profile.pass_environment.iter().cloned());
+        names.extend(turn.environment.iter().cloned());
+        let mut environment = process::allowed_environment(&names);
+        environment.extend(self.profile.set_environment.iter().cloned());
+        environment.extend(commission_environment(&turn.commission));
+        environment
+    }
+
+    /// Passes on what the stream has told so far.
+    async fn tell(&self, turn: &Turn, tail: &mut Tail) {
+        let usage = self.usage(tail.stream.report());
+        let tool_calls = tail.stream.take_tool_calls();
+        // Nobody listens any more when the loop is gone; the next claimant reads the file again.
+        let _ = turn.reports.send(TurnReport { usage, tool_calls }).await;
+    }
+
+    fn usage(&self, report: &Report) -> Usage {
+        let count = |number: Option<u64>| number.and_then(|number| i64::try_from(number).ok());
+        Usage {
+            cost_usd: report.cost_usd.or(self.profile.cost_per_iteration),
+            input_tokens: count(report.input_tokens),
+            output_tokens: count(report.output_tokens),
+            tool_calls: count(Some(report.tool_call_count)).unwrap_or(0),
+        }
+    }
+
+    fn conclude(&self, tail: Tail, program: &Program, ended: &Ended) -> Outcome {
+        if let Exit::NotStarted(reason) = &ended.exit {
+            return match ended.cause {
+                Cause::Stopped => without_words(TurnEnd::Stopped, None),
+                _ => cannot_start(format!("agent '{}' cannot be started: {reason}", self.name)),
+            };
+        }
+        let (exit_code, signal) = match ended.exit {
+            Exit::Code(code) => (Some(code), None),
+            Exit::Signal(signal) => (None, Some(signal)),
+            Exit::NotStarted(_) => (None, None),
+        };
+        let report = tail.stream.finish(&Ending {
+            exit_code,
+            signal,
+            timed_out: ended.cause == Cause::TimedOut,
+            silent: ended.cause == Cause::Silent,
+            stderr_tail: &files::read_tail(&program.stderr, MAX_ERROR_TAIL_BYTES)
+                .unwrap_or_default(),
+            now_ms: now_ms(),
+            time_zone: &TimeZone::system(),
+        });
+        Outcome {
+            end: match ended.cause {
+                Cause::Finished => TurnEnd::Finished,
+                Cause::TimedOut | Cause::Silent => TurnEnd::TimedOut,
+                Cause::Stopped => TurnEnd::Stopped,
+            },
+            usage: self.usage(&report),
+            failure: report
+                .failure
+                .map(|failure| self.named(failure))
+                .filter(|_| ended.cause != Cause::Stopped),
+            final_text: report.final_text,
+            unfinished: report.unfinished,
+            warnings: report.warnings,
+            exit_code: exit_code.map(i64::from),
+            exit_signal: signal.map(i64::from),
+        }
+    }
+
+    fn named(&self, failure: Failure) -> Failure {
+        Failure {
+            detail: format!("agent '{}' failed: {}", self.name, failure.detail),
+            ..failure
+        }
+    }
+}
+
+async fn read_on(mut tail: Tail) -> Result<Tail> {
+    tokio::task::spawn_blocking(move || {
+        tail.read_on()?;
+        Ok(tail)
+    })
+    .await?
+}
+
+fn limits_of(configured: &config::agent::Limits) -> process::Limits {
+    process::Limits {
+        open_files: configured.open_files,
+        processes: configured.processes,
+        file_size_bytes: configured.file_size_bytes,
+        memory_bytes: configured.memory_bytes,
+        cpu_seconds: configured.cpu_seconds,
+    }
+}
+
+/// The variables by which a program knows for whom it works.
+pub fn commission_environment(commission: &Commission) -> Vec<(String, String)> {
+    let text = |value: &Path| value.to_string_lossy().into_owned();
+    vec![
+        (
+            "RALPHD_SESSION_ID".to_owned(),
+            commission.session_id.clone(),
+        ),
+        ("RALPHD_TASK_ID".to_owned(), commission.task_id.clone()),
+        (
+            "RALPHD_ITERATION".to_owned(),
+            commission.iteration.to_string(),
+        ),
+        ("RALPHD_WORKSPACE".to_owned(), text(&commission.workspace)),
+        // The output goes to a file: colours would only get in the way of reading it.
+        ("NO_COLOR".to_owned(), "1".to_owned()),
+    ]
+}
+
+/// The error output lies beside the output.
+pub fn error_file(output_file: &Path) -> PathBuf {
+    output_file.with_extension("stderr.log")
+}
+
+fn lost() -> Outcome {
+    without_words(TurnEnd::Lost, None)
+}
+
+fn cannot_start(detail: String) -> Outcome {
+    let failure = Failure {
+        class: FailureClass::Configuration,
+        detail,
+        reset_at_ms: None,
+    };
+    without_words(TurnEnd::Finished, Some(failure))
+}
+
+fn without_words(end: TurnEnd, failure: Option<Failure>) -> Outcome {
+    Outcome {
+        end,
+        final_text: String::new(),
+        failure,
+        exit_code: None,
+        exit_signal: None,
+        usage: Usage::default(),
+        unfinished: false,
+        warnings: Vec::new(),
+    }
+}

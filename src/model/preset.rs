@@ -1,0 +1,381 @@
+//! One table of the tools that are known to run headlessly: how each is started and what it can tell. It must not start anything.
+
+use super::words::words;
+
+/// For tools that retry for ever without a word.
+const SILENCE_TIMEOUT_MS: u64 = 15 * 60 * 1_000;
+
+words! {
+    /// Whose output a stream is.
+    pub enum Format {
+        /// Plain text: the final text is the end of stdout.
+        Text => "text",
+        /// Claude Code, `--output-format stream-json` or `json`.
+        Claude => "claude",
+        /// Codex, `exec --json`.
+        Codex => "codex",
+        /// Gemini CLI, `-o stream-json` or `json`.
+        Gemini => "gemini",
+        /// opencode, `run --format json`.
+        Opencode => "opencode",
+        /// pi, `--mode json`.
+        Pi => "pi",
+        /// Qwen Code, `-o stream-json` or `json`.
+        Qwen => "qwen",
+        /// GitHub Copilot CLI, `--output-format json`.
+        Copilot => "copilot",
+        /// Cline, `--json`.
+        Cline => "cline",
+        /// Factory droid, `exec -o stream-json` or `json`.
+        Droid => "droid",
+        /// Continue's `cn`, `--format json`.
+        Cn => "cn",
+    }
+}
+
+words! {
+    /// How the prompt gets to the tool.
+    pub enum Prompt {
+        /// On stdin, which is then closed: no limit on its length.
+        Stdin => "stdin",
+        /// As the last argument.
+        Arg => "arg",
+        /// In a file, whose path is the last argument.
+        File => "file",
+    }
+}
+
+/// How one tool is run unattended.
+#[derive(Debug)]
+pub struct Preset {
+    /// What people call it.
+    pub name: &'static str,
+    /// The program, looked up on `PATH`.
+    pub program: &'static str,
+    /// Its arguments.
+    pub arguments: &'static [&'static str],
+    /// The arguments that let it work with nobody to ask.
+    pub unattended: &'static [&'static str],
+    /// How the prompt goes in.
+    pub prompt: Prompt,
+    /// The arguments right before the prompt, or in its place where it goes in on stdin.
+    pub before_prompt: &'static [&'static str],
+    /// How its stdout is read.
+    pub format: Format,
+    /// Environment it is given.
+    pub set_environment: &'static [(&'static str, &'static str)],
+    /// Environment that is passed on to it, beyond what every tool gets.
+    pub pass_environment: &'static [&'static str],
+    /// Whether it tells what it spent in USD.
+    pub reports_cost: bool,
+    /// Whether it tells its tokens.
+    pub reports_tokens: bool,
+    /// Whether it tells its tool calls.
+    pub reports_tool_calls: bool,
+    /// How long it may say nothing, where it is known to retry in silence.
+    pub silence_timeout_ms: Option<u64>,
+    /// What a person has to set up first; empty for a login or key alone.
+    pub setup: &'static str,
+}
+
+impl Preset {
+    /// The preset of that name.
+    pub fn named(name: &str) -> Option<&'static Preset> {
+        PRESETS.iter().find(|preset| preset.name == name)
+    }
+
+    /// The command line, up to where a prompt or its file's path is the last argument.
+    pub fn command_line(&self) -> Vec<&'static str> {
+        let parts = [
+            &[self.program],
+            self.arguments,
+            self.unattended,
+            self.before_prompt,
+        ];
+        parts.concat()
+    }
+}
+
+const NOTHING: Preset = Preset {
+    name: "",
+    program: "",
+    arguments: &[],
+    unattended: &[],
+    prompt: Prompt::Stdin,
+    before_prompt: &[],
+    format: Format::Text,
+    set_environment: &[],
+    pass_environment: &[],
+    reports_cost: false,
+    reports_tokens: false,
+    reports_tool_calls: false,
+    silence_timeout_ms: None,
+    setup: "",
+};
+
+/// Keys of the providers that tools of many models can use.
+const MANY_PROVIDERS: &[&str] = &[
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "OPENROUTER_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "GROQ_API_KEY",
+    "MISTRAL_API_KEY",
+    "XAI_API_KEY",
+];
+
+/// Every known tool, the ones tried first before the others.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "claude",
+        program: "claude",
+        arguments: &["-p", "--output-format", "stream-json", "--verbose"],
+        unattended: &["--dangerously-skip-permissions"],
+        format: Format::Claude,
+        set_environment: &[("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
+        pass_environment: &[
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "ANTHROPIC_BASE_URL",
+            "ANTHROPIC_MODEL",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "CLAUDE_CODE_MAX_RETRIES",
+            "CLAUDE_CODE_USE_BEDROCK",
+            "CLAUDE_CODE_USE_VERTEX",
+            "CLAUDE_CONFIG_DIR",
+            "API_TIMEOUT_MS",
+        ],
+        reports_cost: true,
+        reports_tokens: true,
+        reports_tool_calls: true,
+        ..NOTHING
+    },
+    Preset {
+        name: "codex",
+        program: "codex",
+        arguments: &["exec", "--json", "--skip-git-repo-check"],
+        unattended: &["--dangerously-bypass-approvals-and-sandbox"],
+        before_prompt: &["-"],
+        format: Format::Codex,
+        pass_environment: &[
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+            "CODEX_API_KEY",
+            "CODEX_HOME",
+        ],
+        reports_tokens: true,
+        reports_tool_calls: true,
+        ..NOTHING
+    },
+    Preset {
+        name: "gemini",
+        program: "gemini",
+        arguments: &["-o", "stream-json"],
+        unattended: &["--approval-mode", "yolo"],
+        format: Format::Gemini,
+        set_environment: &[("GEMINI_CLI_TRUST_WORKSPACE", "true")],
+        pass_environment: &[
+            "GEMINI_API_KEY",
+            "GOOGLE_API_KEY",
+            "GEMINI_MODEL",
+            "GOOGLE_GEMINI_BASE_URL",
+            "GOOGLE_CLOUD_PROJECT",
+            "GOOGLE_CLOUD_LOCATION",
+            "GOOGLE_GENAI_USE_VERTEXAI",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+        ],
+        reports_tokens: true,
+        reports_tool_calls: true,
+        silence_timeout_ms: Some(SILENCE_TIMEOUT_MS),
+        setup: "security.auth.selectedType in ~/.gemini/settings.json",
+        ..NOTHING
+    },
+    Preset {
+        name: "opencode",
+        program: "opencode",
+        arguments: &["run", "--format", "json", "--print-logs"],
+        unattended: &["--auto"],
+        format: Format::Opencode,
+        set_environment: &[
+            ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+            ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+        ],
+        pass_environment: MANY_PROVIDERS,
+        reports_cost: true,
+        reports_tokens: true,
+        reports_tool_calls: true,
+        silence_timeout_ms: Some(SILENCE_TIMEOUT_MS),
+        ..NOTHING
+    },
+    Preset {
+        name: "pi",
+        program: "pi",
+        arguments: &["-p", "--mode", "json"],
+        format: Format::Pi,
+        set_environment: &[("PI_OFFLINE", "1")],
+        pass_environment: MANY_PROVIDERS,
+        reports_cost: true,
+        reports_tokens: true,
+        reports_tool_calls: true,
+        ..NOTHING
+    },
+    Preset {
+        name: "qwen",
+        program: "qwen",
+        arguments: &["-o", "stream-json"],
+        unattended: &["--approval-mode", "yolo"],
+        format: Format::Qwen,
+        pass_environment: &[
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+            "OPENAI_MODEL",
+            "DASHSCOPE_API_KEY",
+        ],
+        reports_tokens: true,
+        reports_tool_calls: true,
+        silence_timeout_ms: Some(SILENCE_TIMEOUT_MS),
+        setup: "an auth type in ~/.qwen/settings.json, or --auth-type openai with a key; node 22 or newer",
+        ..NOTHING
+    },
+    Preset {
+        name: "copilot",
+        program: "copilot",
+        arguments: &["--output-format", "json"],
+        unattended: &["--allow-all-tools"],
+        prompt: Prompt::Arg,
+        before_prompt: &["-p"],
+        format: Format::Copilot,
+        set_environment: &[("COPILOT_AUTO_UPDATE", "false")],
+        pass_environment: &[
+            "GITHUB_TOKEN",
+            "GH_TOKEN",
+            "COPILOT_GITHUB_TOKEN",
+            "COPILOT_MODEL",
+            "COPILOT_OFFLINE",
+            "COPILOT_PROVIDER_BASE_URL",
+            "COPILOT_PROVIDER_TYPE",
+            "COPILOT_PROVIDER_API_KEY",
+        ],
+        reports_tool_calls: true,
+        ..NOTHING
+    },
+    Preset {
+        name: "cline",
+        program: "cline",
+        arguments: &["--json"],
+        prompt: Prompt::Arg,
+        format: Format::Cline,
+        reports_cost: true,
+        reports_tokens: true,
+        reports_tool_calls: true,
+        silence_timeout_ms: Some(SILENCE_TIMEOUT_MS),
+        setup: "cline auth, once; it leaves a daemon behind that has to be ended with it",
+        ..NOTHING
+    },
+    Preset {
+        name: "droid",
+        program: "droid",
+        arguments: &["exec", "-o", "stream-json"],
+        unattended: &["--auto", "high"],
+        prompt: Prompt::Arg,
+        format: Format::Droid,
+        pass_environment: &["FACTORY_API_KEY"],
+        reports_tokens: true,
+        reports_tool_calls: true,
+        silence_timeout_ms: Some(SILENCE_TIMEOUT_MS),
+        ..NOTHING
+    },
+    Preset {
+        name: "cn",
+        program: "cn",
+        arguments: &["--format", "json"],
+        unattended: &["--auto"],
+        prompt: Prompt::Arg,
+        before_prompt: &["-p"],
+        format: Format::Cn,
+        pass_environment: &["CONTINUE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"],
+        silence_timeout_ms: Some(SILENCE_TIMEOUT_MS),
+        setup: "a model in Continue's config.yaml",
+        ..NOTHING
+    },
+    Preset {
+        name: "aider",
+        program: "aider",
+        arguments: &[
+            "--no-check-update",
+            "--no-analytics",
+            "--no-stream",
+            "--no-pretty",
+        ],
+        unattended: &["--yes-always"],
+        prompt: Prompt::File,
+        before_prompt: &["--message-file"],
+        pass_environment: &[
+            "ANTHROPIC_API_KEY",
+            "OPENAI_API_KEY",
+            "OPENAI_API_BASE",
+            "AIDER_MODEL",
+            "GEMINI_API_KEY",
+        ],
+        ..NOTHING
+    },
+    Preset {
+        name: "llm",
+        program: "llm",
+        pass_environment: &["OPENAI_API_KEY", "LLM_MODEL", "LLM_USER_PATH"],
+        setup: "it has no tools: for roles that only answer",
+        ..NOTHING
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn command_lines_are_as_they_were_tried() {
+        for (name, expected) in [
+            (
+                "claude",
+                "claude -p --output-format stream-json --verbose --dangerously-skip-permissions",
+            ),
+            (
+                "codex",
+                "codex exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox -",
+            ),
+            ("gemini", "gemini -o stream-json --approval-mode yolo"),
+            ("opencode", "opencode run --format json --print-logs --auto"),
+            ("pi", "pi -p --mode json"),
+            ("qwen", "qwen -o stream-json --approval-mode yolo"),
+            (
+                "copilot",
+                "copilot --output-format json --allow-all-tools -p",
+            ),
+            ("cline", "cline --json"),
+            ("droid", "droid exec -o stream-json --auto high"),
+            ("cn", "cn --format json --auto -p"),
+            ("llm", "llm"),
+        ] {
+            let preset = Preset::named(name).expect("a preset");
+            assert_eq!(preset.command_line().join(" "), expected);
+        }
+        assert!(Preset::named("nobody").is_none());
+    }
+
+    #[test]
+    fn names_are_unique_and_every_format_is_used() {
+        let mut names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), PRESETS.len());
+        for format in Format::ALL {
+            assert!(
+                PRESETS.iter().any(|preset| preset.format == *format),
+                "{format}"
+            );
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The verbs of the `tool_calls` table: what the agent's own tools did, as far as its stream shows it.
+//! A turn may be read again from its start after a crash: a call's place in its turn is its identity, so that it is one row.
+
+use super::driver::{Sql, values};
+use super::events::{self, About};
+use super::query;
+use crate::model::event::EventType;
+use anyhow::Result;
+use serde_json::json;
+
+/// One call of a tool.
+#[derive(Clone, Debug)]
+pub struct NewToolCall {
+    /// Its place in the turn, from 1.
+    pub position: i64,
+    pub name: String,
+    /// JSON.
+    pub arguments: Option<String>,
+    pub result: Option<String>,
+    pub ok: Option<bool>,
+    pub duration_ms: Option<i64>,
+}
+
+/// Adds the calls that are not there yet.
+pub fn add(
+    sql: &mut dyn Sql,
+    (session, task, iteration): (&str, &str, &str),
+    calls: &[NewToolCall],
+    at_ms: i64,
+) -> Result<()> {
+    for call in calls {
+        let added = sql.run(
+            query!("tool_calls_add"),
+            values![
+                format!("{iteration}.{:06}", call.position),
+                session,
+                task,
+                iteration,
+                &call.name,
+                call.arguments.as_ref(),
+                call.result.as_ref(),
+                call.ok,
+                call.duration_ms,
+                at_ms,
+            ],
+        )?;
+        if added == 1 {
+            let facts = json!({"name": call.name, "ok": call.ok, "duration_ms": call.duration_ms});
+            let about = About::task(session, task);
+            events::add(sql, about, EventType::ToolCalled, at_ms, &facts)?;
+        }
+    }
+    Ok(())
+}
