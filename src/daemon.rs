@@ -16,12 +16,16 @@ use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 /// The file that the daemon of a state directory holds locked; its text is the daemon's pid.
 pub const LOCK_FILE: &str = "ralphd.lock";
+
+/// A daemon that was killed while it started a shim leaves its lock to the half-started child for a moment.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_POLL: Duration = Duration::from_millis(10);
 
 /// Runs the daemon until `shutdown` turns true. `ready` is called once requests are taken.
 pub async fn run(
@@ -29,7 +33,7 @@ pub async fn run(
     mut shutdown: watch::Receiver<bool>,
     ready: impl FnOnce(),
 ) -> Result<()> {
-    let _lock = lock(&house.state)?;
+    let _lock = lock(&house.state).await?;
     let worker = identity::of_this_process(Role::Serve);
     let worker_id = worker.id.clone();
     let start =
@@ -96,7 +100,7 @@ fn log_end(what: &str, result: Result<()>) {
 }
 
 /// Takes the state directory for this process alone, or says who has it.
-fn lock(state: &Path) -> Result<File> {
+async fn lock(state: &Path) -> Result<File> {
     let path = state.join(LOCK_FILE);
     let mut file = File::options()
         .read(true)
@@ -105,7 +109,12 @@ fn lock(state: &Path) -> Result<File> {
         .truncate(false)
         .open(&path)
         .with_context(|| format!("cannot open {}", path.display()))?;
-    if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+    let until = Instant::now() + LOCK_PATIENCE;
+    while rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if Instant::now() < until {
+            tokio::time::sleep(LOCK_POLL).await;
+            continue;
+        }
         let mut pid = String::new();
         file.read_to_string(&mut pid)?;
         bail!(
