@@ -10,11 +10,9 @@ use crate::report;
 use crate::store::events::{self, About};
 use crate::store::workers::{self, Role};
 use crate::trigger::{inbox, rows};
+use crate::lock::{self, Lock};
 use anyhow::{Context, Result, bail};
-use rustix::fs::FlockOperation;
 use serde_json::json;
-use std::fs::File;
-use std::io::{Read, Seek, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -96,51 +94,22 @@ fn log_end(what: &str, result: Result<()>) {
     }
 }
 
-/// The right to be the daemon of a state directory; given back when dropped, or with the process.
-pub struct Lock(
-    #[expect(
-        dead_code,
-        reason = "held, not used: closing the file gives the lock back"
-    )]
-    File,
-);
-
 /// Takes the state directory for this process alone, or says who has it. Taken before the database is opened, so that
 /// a second daemon of another version does not so much as touch it.
 pub fn lock(state: &Path) -> Result<Lock> {
     files::make_private_directory(state)?;
     let path = state.join(LOCK_FILE);
-    let mut file = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .with_context(|| format!("cannot open {}", path.display()))?;
-    if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-        let mut pid = String::new();
-        file.read_to_string(&mut pid)?;
-        bail!(
-            "a daemon with pid {} already works on {}",
-            pid.trim(),
-            state.display()
-        );
+    if let Some(mut lock) = lock::take(&path)? {
+        lock.inscribe(&std::process::id().to_string())?;
+        return Ok(lock);
     }
-    file.set_len(0)?;
-    file.rewind()?;
-    writeln!(file, "{}", std::process::id())?;
-    Ok(Lock(file))
+    let pid = lock::holder(&path)?.map_or("unknown".to_owned(), |pid| pid.to_string());
+    bail!("a daemon with pid {pid} already works on {}", state.display())
 }
 
-/// The pid of the daemon that works on a state directory, as far as its lock file and the process table tell.
+/// The pid of the daemon that works on a state directory.
 pub fn running_pid(state: &Path) -> Option<i32> {
-    let pid = std::fs::read_to_string(state.join(LOCK_FILE))
-        .ok()?
-        .trim()
-        .parse()
-        .ok()?;
-    let alive = rustix::process::test_kill_process(rustix::process::Pid::from_raw(pid)?);
-    (alive != Err(rustix::io::Errno::SRCH)).then_some(pid)
+    lock::holder(&state.join(LOCK_FILE)).ok().flatten()
 }
 
 /// Tells systemd that we live, but only after a write that reached the disk: a daemon that cannot write is not alive.

@@ -21,7 +21,7 @@
 //! | rank | room | what it is |
 //! |---|---|---|
 //! | 0 | [`model`] | pure words and decisions: states, promise, why the loop stops, requests |
-//! | 1 | [`clock`], [`files`], [`config`], [`process`] | the edges: time, files of strangers, settings, programs |
+//! | 1 | [`clock`], [`files`], [`lock`], [`config`], [`process`] | the edges: time, files of strangers, locks, settings, programs |
 //! | 2 | [`store`] | the database; the only place with ralphd's SQL |
 //! | 3 | [`workspace`] | the directory an agent works in |
 //! | 4 | [`agent`] | who can take a turn |
@@ -54,6 +54,7 @@ pub mod config;
 pub mod daemon;
 pub mod engine;
 pub mod files;
+pub mod lock;
 pub mod model;
 pub mod process;
 pub mod queue;

@@ -5,6 +5,7 @@ use super::desk::Desk;
 use super::exit::Exit;
 use super::output::{self, Look, Style, harmless};
 use crate::clock::now_ms;
+use crate::daemon::{self, LOCK_FILE};
 use crate::process::{self, capture};
 use crate::queue::identity;
 use crate::store::workers::{self, Role, Worker};
@@ -16,7 +17,6 @@ use std::path::Path;
 use std::time::Duration;
 
 /// The file that a running daemon locks, and writes its process id into.
-const LOCK_FILE: &str = "ralphd.lock";
 const LOW_SPACE_BYTES: u64 = 1 << 30;
 const LOW_INODES: u64 = 10_000;
 const MAX_WORKERS: u32 = 64;
@@ -242,7 +242,7 @@ async fn daemon(state: &Path, store: &Store) -> Check {
         };
     };
     let since = output::duration(now_ms() - worker.started_at_ms);
-    match locking_process(state) == Some(worker.pid) {
+    match daemon::running_pid(state).map(i64::from) == Some(worker.pid) {
         true => check(
             "daemon",
             Level::Ok,
@@ -262,13 +262,6 @@ fn no_daemon() -> Check {
         Level::Warn,
         "no daemon is running: start it with 'ralphd serve'",
     )
-}
-
-/// The process named in the lock file, if it lives. The lock itself is not tried: trying would be taking.
-fn locking_process(state: &Path) -> Option<i64> {
-    let text = std::fs::read_to_string(state.join(LOCK_FILE)).ok()?;
-    let pid: i64 = text.trim().parse().ok()?;
-    Path::new(&format!("/proc/{pid}")).exists().then_some(pid)
 }
 
 async fn agent_programs(desk: &Desk) -> Vec<Check> {

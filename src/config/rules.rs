@@ -112,7 +112,14 @@ fn commands(config: &Config, tree: &Node) -> Vec<Finding> {
             }
             Some(_) => return None,
         };
-        Some(at(tree, &["agents", name, "command"], message.to_owned()))
+        let place = tree
+            .place_of(&["agents", name, "command"])
+            .or_else(|| tree.place_of(&["agents", name]));
+        Some(Finding {
+            place: place.cloned().unwrap_or_default(),
+            key: format!("agents.{name}.command"),
+            message: message.to_owned(),
+        })
     });
     unusable.collect()
 }

@@ -69,7 +69,7 @@ fn problems_name_file_line_key_and_remedy() {
         ),
         (
             "[agents.a]\nkind = 'command'",
-            "1: agents.a.command: missing",
+            "1: agents.a.command: is missing: name a program, or a known tool by preset",
         ),
         (
             "[agents.a]\ncommand = []",

@@ -50,7 +50,7 @@ words! {
 }
 
 impl FailureClass {
-    /// What to do about this kind of failure. Silence and unknown failures are taken for passing ones: the retries are few.
+    /// What to do about this kind of failure. Unknown failures are taken for passing ones: the retries are few.
     pub const fn reaction(self) -> Reaction {
         match self {
             Self::RateLimit | Self::UsageLimit => Reaction::Park,
@@ -58,10 +58,11 @@ impl FailureClass {
             | Self::Network
             | Self::Crash
             | Self::OutOfMemory
-            | Self::Silence
             | Self::Other => Reaction::Retry,
             Self::Auth | Self::Configuration => Reaction::Stop,
-            Self::ContextOverflow | Self::Refusal | Self::Timeout => Reaction::NextIteration,
+            Self::ContextOverflow | Self::Refusal | Self::Timeout | Self::Silence => {
+                Reaction::NextIteration
+            }
         }
     }
 }
@@ -95,7 +96,7 @@ mod tests {
             ("crash", "retry"),
             ("out_of_memory", "retry"),
             ("timeout", "next_iteration"),
-            ("silence", "retry"),
+            ("silence", "next_iteration"),
             ("other", "retry"),
         ];
         assert_eq!(table.len(), FailureClass::ALL.len());

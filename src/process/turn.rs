@@ -7,10 +7,8 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::lock::{self, Lock};
 use anyhow::{Context, Result};
-use rustix::fs::FlockOperation;
-use rustix::io::Errno;
-use rustix::process::{Flock, FlockOffsetType, FlockType};
 
 use super::{Ended, Program};
 
@@ -37,48 +35,13 @@ pub fn private(create_new: bool) -> OpenOptions {
 }
 
 /// Takes the turn for the life of this process; none when another shim has it.
-///
-/// A POSIX record lock rather than `flock`: the kernel names its holder to whoever asks, asking does not take it
-/// (so a look cannot make a starting shim believe the turn is busy), and no forked child shares it.
-/// The file must not be opened a second time by the holder: closing that would drop the lock.
-pub fn take(dir: &Path) -> Result<Option<File>> {
-    let file = private(false)
-        .open(dir.join(LOCK))
-        .context("open the turn's lock")?;
-    match rustix::fs::fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
-        Err(Errno::AGAIN | Errno::ACCESS) => Ok(None),
-        Err(error) => Err(error).context("lock the turn"),
-    }
+pub fn take(dir: &Path) -> Result<Option<Lock>> {
+    lock::take(&dir.join(LOCK))
 }
 
 /// The process id of the shim that has the turn.
 pub fn holder(dir: &Path) -> Result<Option<i32>> {
-    let file = match File::open(dir.join(LOCK)) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => {
-            return Err(error).with_context(|| format!("open {}", dir.join(LOCK).display()));
-        }
-    };
-    let question = Flock {
-        start: 0,
-        length: 0,
-        pid: None,
-        typ: FlockType::WriteLock,
-        offset_type: FlockOffsetType::Set,
-    };
-    let blocking = rustix::process::fcntl_getlk(&file, &question)
-        .with_context(|| format!("ask who holds {}", dir.join(LOCK).display()))?;
-    match blocking {
-        None => Ok(None),
-        Some(lock) => {
-            let pid = lock.pid.context(
-                "the turn's shim runs in a process namespace that is not visible from here",
-            )?;
-            Ok(Some(pid.as_raw_nonzero().get()))
-        }
-    }
+    lock::holder(&dir.join(LOCK))
 }
 
 /// Writes under a name of its own and renames: a reader sees the old or the new, never a part.

@@ -7,6 +7,7 @@ use crate::engine::{House, turn_directory};
 use crate::model::session::{EndReason, SessionStep};
 use crate::model::task::TaskStep;
 use crate::process::{self, Sighting};
+use crate::store::iterations;
 use crate::store::sessions::{self, Ending, Tally};
 use crate::store::tasks::{self, Claim, Running};
 use crate::store::workers;
@@ -42,7 +43,27 @@ pub async fn recover(house: &House, worker_id: &str) -> Result<()> {
         .store
         .write(move |sql| workers::forget(sql, before))
         .await?;
-    rescue(house, worker_id, &[]).await
+    rescue(house, worker_id, &[]).await?;
+    forget_ended_turns(house).await
+}
+
+/// A daemon that died between recording a turn's end and removing its files left those behind.
+async fn forget_ended_turns(house: &House) -> Result<()> {
+    for entry in std::fs::read_dir(house.state.join("turns"))?.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let iteration = name.trim_end_matches(".verify").to_owned();
+        let found = house
+            .store
+            .read(move |sql| iterations::get(sql, &iteration))
+            .await?;
+        // The row comes before the files: without a row the session is gone altogether.
+        if found.is_none_or(|iteration| iteration.ended_at_ms.is_some())
+            && let Err(error) = process::forget(&entry.path())
+        {
+            tracing::warn!("an ended turn's files stay: {error:#}");
+        }
+    }
+    Ok(())
 }
 
 async fn rescue(house: &House, worker_id: &str, held: &[Claim]) -> Result<()> {

@@ -205,6 +205,12 @@ fn tell_end(sql: &mut dyn Sql, claim: &Claim, ended: &EndedIteration) -> Result<
     Ok(())
 }
 
+/// The iteration with exactly this id.
+pub fn get(sql: &mut dyn Sql, id: &str) -> Result<Option<Iteration>> {
+    let row = sql.row(query!("iterations_get"), values![id])?;
+    row.as_ref().map(from_row).transpose()
+}
+
 /// The iterations of a session, first to last.
 pub fn of_session(sql: &mut dyn Sql, session: &str) -> Result<Vec<Iteration>> {
     let rows = sql.rows(query!("iterations_of_session"), values![session])?;

@@ -86,6 +86,7 @@ fn assert_exactly_once(daemon: &Daemon, requests: usize) {
     });
     assert_eq!(texts.count(), requests);
     let left = |folder: &str| fs::read_dir(daemon.state().join(folder)).unwrap().count();
+    // What a killed daemon left of an ended turn, the next has removed at its start.
     wait_for("the files of all turns to be gone", || {
         (left("turns") == 0).then_some(())
     });

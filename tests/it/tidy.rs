@@ -12,6 +12,7 @@ const RANKS: &[(&str, u8)] = &[
     ("model", 0),
     ("clock", 1),
     ("files", 1),
+    ("lock", 1),
     ("config", 1),
     ("process", 1),
     ("store", 2),

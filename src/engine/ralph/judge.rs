@@ -160,8 +160,10 @@ fn verdict_on_failure(class: FailureClass) -> (Verdict, bool) {
     match class.reaction() {
         Reaction::Park => (Verdict::RateLimited, false),
         Reaction::Retry | Reaction::Stop => (Verdict::Failed, false),
-        Reaction::NextIteration if class == FailureClass::Timeout => (Verdict::TimedOut, true),
-        Reaction::NextIteration => (Verdict::Failed, true),
+        Reaction::NextIteration => match class {
+            FailureClass::Timeout | FailureClass::Silence => (Verdict::TimedOut, true),
+            _ => (Verdict::Failed, true),
+        },
     }
 }
 

@@ -1,0 +1,1 @@
+SELECT * FROM iterations WHERE id = ?1

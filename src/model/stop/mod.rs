@@ -1,0 +1,231 @@
+//! Why does the loop stop? One pure function with a closed answer, asked before every iteration.
+//! It must see everything it needs in `Standing`, all of it from rows, so that the answer is the same after a crash.
+
+use super::failure::{Failure, Reaction};
+use super::iteration::Verdict;
+use super::session::{EndReason, Verified};
+
+/// Turns in a row that vanished with their shim: whatever it is, it will go on.
+const MAX_LOST_TURNS: u32 = 3;
+
+/// The first wait for a limit whose end was not named; it doubles.
+const LIMIT_BACKOFF_MS: i64 = 60_000;
+const MAX_LIMIT_BACKOFF_MS: i64 = 30 * 60_000;
+const MAX_JITTER_MS: i64 = 60_000;
+
+/// How the last iteration ended, as far as it matters for going on.
+#[derive(Clone, Debug, Default)]
+pub struct LastTurn {
+    pub verdict: Option<Verdict>,
+    /// null: there is nothing to verify with.
+    pub verify_passed: Option<bool>,
+    /// Protected files that the agent changed.
+    pub tampered: Vec<String>,
+    pub failure: Option<Failure>,
+    /// The agent asked, and the question has not been put to anybody yet.
+    pub asks: bool,
+    pub ended_at_ms: i64,
+}
+
+/// A limit and how much of it is used.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Gauge<N> {
+    pub used: N,
+    pub limit: Option<N>,
+    /// What the next iteration is known to take at least.
+    pub next: N,
+}
+
+impl<N: PartialOrd + Copy + Default + std::ops::Add<Output = N>> Gauge<N> {
+    fn is_spent(&self) -> bool {
+        let Some(limit) = self.limit else {
+            return false;
+        };
+        self.used >= limit || self.used + self.next > limit
+    }
+}
+
+/// Everything the decision looks at.
+#[derive(Clone, Debug, Default)]
+pub struct Standing {
+    pub last: LastTurn,
+    pub cancel: bool,
+    pub pause: bool,
+    pub shutdown: bool,
+    /// A person has said something that no iteration has read: it is not done before that.
+    pub unread_guidance: bool,
+    pub iterations: Gauge<i64>,
+    pub wall_ms: Gauge<i64>,
+    pub usd: Gauge<f64>,
+    pub tokens: Gauge<i64>,
+    pub tool_calls: Gauge<i64>,
+    /// Whose failures these are, for the words.
+    pub agent: String,
+    /// Failures in a row that were worth another try.
+    pub transient_streak: u32,
+    pub transient_retries: u32,
+    pub transient_backoff_ms: i64,
+    /// Limits in a row for which no end was named.
+    pub limit_streak: u32,
+    /// A number that differs from session to session, so that not all of them come back in the same second.
+    pub jitter_seed: u64,
+    /// Turns in a row that vanished with their shim.
+    pub lost_streak: u32,
+    /// Counted iterations in a row that changed nothing.
+    pub stagnant_streak: i64,
+    pub stagnation_threshold: i64,
+    /// Whether a person must look at changed protected files before the promise is believed.
+    pub tampering_needs_a_person: bool,
+    /// What a person said to the question about them: true accepts.
+    pub tampering_accepted: Option<bool>,
+    /// Agents may not start before this time, and why.
+    pub closed_until: Option<(i64, String)>,
+    pub now_ms: i64,
+}
+
+/// Why the loop stops.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stop {
+    /// The promise is kept, and as far as it can be checked it is true.
+    Done(Verified),
+    Cancelled,
+    Limit(EndReason),
+    /// The agent cannot go on.
+    Failed(String),
+    /// Whoever supervises it dies of it.
+    Poison(String),
+    Stagnated,
+    /// Protected files were changed: a person decides.
+    AskAboutTampering(Vec<String>),
+    /// The agent asked something.
+    Ask,
+    Paused,
+    /// The daemon goes down; the task goes back into the queue.
+    Shutdown,
+    /// A limit over all sessions leaves no room for this one.
+    Spent(EndReason, String),
+    /// Not before this time: a failure that may pass by itself, or a time at which agents may not start.
+    Wait {
+        until_ms: i64,
+        reason: String,
+    },
+}
+
+/// The first reason that holds, in order: the promise, then a person's word, then the caps, then the rest.
+pub fn why_stop(standing: &Standing) -> Option<Stop> {
+    promise(standing)
+        .or_else(|| standing.cancel.then_some(Stop::Cancelled))
+        .or_else(|| cap(standing).map(Stop::Limit))
+        .or_else(|| failure(standing))
+        .or_else(|| poison(standing))
+        .or_else(|| stagnation(standing))
+        .or_else(|| standing.last.asks.then_some(Stop::Ask))
+        .or_else(|| standing.pause.then_some(Stop::Paused))
+        .or_else(|| standing.shutdown.then_some(Stop::Shutdown))
+        .or_else(|| backoff(standing))
+        .or_else(|| closed(standing))
+}
+
+fn promise(standing: &Standing) -> Option<Stop> {
+    let last = &standing.last;
+    if last.verdict != Some(Verdict::Promised) || standing.unread_guidance {
+        return None;
+    }
+    match last.verify_passed {
+        Some(false) => None,
+        None => Some(Stop::Done(Verified::Claimed)),
+        Some(true) if last.tampered.is_empty() => Some(Stop::Done(Verified::Verified)),
+        Some(true) => match standing.tampering_accepted {
+            _ if !standing.tampering_needs_a_person => Some(Stop::Done(Verified::Tampered)),
+            Some(true) => Some(Stop::Done(Verified::Tampered)),
+            Some(false) => None,
+            None => Some(Stop::AskAboutTampering(last.tampered.clone())),
+        },
+    }
+}
+
+fn cap(standing: &Standing) -> Option<EndReason> {
+    let caps = [
+        (standing.iterations.is_spent(), EndReason::MaxIterations),
+        (standing.usd.is_spent(), EndReason::BudgetUsd),
+        (standing.tokens.is_spent(), EndReason::BudgetTokens),
+        (standing.tool_calls.is_spent(), EndReason::BudgetToolCalls),
+        (standing.wall_ms.is_spent(), EndReason::BudgetWall),
+    ];
+    caps.into_iter()
+        .find(|(spent, _)| *spent)
+        .map(|(_, reason)| reason)
+}
+
+fn failure(standing: &Standing) -> Option<Stop> {
+    let Failure { class, detail, .. } = standing.last.failure.as_ref()?;
+    let tries = standing.transient_streak;
+    match class.reaction() {
+        Reaction::Stop => Some(Stop::Failed(detail.clone())),
+        Reaction::Retry if tries > standing.transient_retries => {
+            Some(Stop::Failed(format!("{detail} ({tries} times in a row)")))
+        }
+        Reaction::Retry | Reaction::Park | Reaction::NextIteration => None,
+    }
+}
+
+fn poison(standing: &Standing) -> Option<Stop> {
+    let lost = standing.lost_streak;
+    (lost >= MAX_LOST_TURNS).then(|| {
+        Stop::Poison(format!(
+            "{lost} turns in a row vanished with their shim, which died"
+        ))
+    })
+}
+
+fn stagnation(standing: &Standing) -> Option<Stop> {
+    (standing.stagnant_streak >= standing.stagnation_threshold).then_some(Stop::Stagnated)
+}
+
+/// A passing failure is waited out: a limit until it is lifted, anything else a little longer each time.
+fn backoff(standing: &Standing) -> Option<Stop> {
+    let Failure {
+        class,
+        detail,
+        reset_at_ms,
+    } = standing.last.failure.as_ref()?;
+    let since = standing.last.ended_at_ms;
+    let (until_ms, reason) = match class.reaction() {
+        Reaction::Retry => {
+            let pause = backoff_ms(standing.transient_backoff_ms, standing.transient_streak);
+            (since.saturating_add(pause), detail.clone())
+        }
+        Reaction::Park => {
+            let named = reset_at_ms.unwrap_or_else(|| {
+                let pause =
+                    backoff_ms(LIMIT_BACKOFF_MS, standing.limit_streak).min(MAX_LIMIT_BACKOFF_MS);
+                since.saturating_add(pause)
+            });
+            let kind = class.as_str().replace('_', " ");
+            let lifted = named.saturating_add(jitter_ms(named - since, standing.jitter_seed));
+            (lifted, format!("{kind} of {}", standing.agent))
+        }
+        Reaction::Stop | Reaction::NextIteration => return None,
+    };
+    (standing.now_ms < until_ms).then_some(Stop::Wait { until_ms, reason })
+}
+
+/// A little after the limit is lifted, each session at another time: a twentieth of the wait, a minute at most.
+fn jitter_ms(wait_ms: i64, seed: u64) -> i64 {
+    let most = (wait_ms / 20).clamp(0, MAX_JITTER_MS);
+    i64::try_from(seed % (most as u64 + 1)).unwrap_or(0)
+}
+
+fn closed(standing: &Standing) -> Option<Stop> {
+    let (until_ms, reason) = standing.closed_until.clone()?;
+    Some(Stop::Wait { until_ms, reason })
+}
+
+/// The pause before the next try: the base, doubled with each failure in a row.
+pub fn backoff_ms(base_ms: i64, streak: u32) -> i64 {
+    let doublings = streak.saturating_sub(1).min(30);
+    base_ms.saturating_mul(1 << doublings)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,321 @@
+//! Why the loop stops, as tables.
+
+use super::*;
+use crate::model::failure::FailureClass;
+
+fn standing() -> Standing {
+    Standing {
+        iterations: Gauge {
+            used: 1,
+            limit: Some(10),
+            next: 1,
+        },
+        transient_retries: 3,
+        transient_backoff_ms: 1000,
+        stagnation_threshold: 3,
+        ..Standing::default()
+    }
+}
+
+fn promised(verify_passed: Option<bool>) -> LastTurn {
+    LastTurn {
+        verdict: Some(Verdict::Promised),
+        verify_passed,
+        ..LastTurn::default()
+    }
+}
+
+fn failed(class: FailureClass, reset_at_ms: Option<i64>) -> LastTurn {
+    let failure = Some(Failure {
+        class,
+        detail: "exit 1".to_owned(),
+        reset_at_ms,
+    });
+    LastTurn {
+        verdict: Some(Verdict::Failed),
+        failure,
+        ended_at_ms: 5000,
+        ..LastTurn::default()
+    }
+}
+
+#[test]
+fn nothing_stops_a_healthy_loop() {
+    assert_eq!(why_stop(&standing()), None);
+}
+
+#[test]
+fn turns_that_vanish_do_not_go_on_for_ever() {
+    for (lost_streak, stops) in [(0, false), (2, false), (3, true), (4, true)] {
+        let standing = Standing {
+            lost_streak,
+            ..standing()
+        };
+        let poisoned = matches!(why_stop(&standing), Some(Stop::Poison(_)));
+        assert_eq!(poisoned, stops, "{lost_streak}");
+    }
+}
+
+#[test]
+fn the_promise_comes_before_everything() {
+    let full = Gauge {
+        used: 10,
+        limit: Some(10),
+        next: 1,
+    };
+    let on_the_last = Standing {
+        last: promised(None),
+        iterations: full,
+        cancel: true,
+        stagnant_streak: 9,
+        ..standing()
+    };
+    assert_eq!(why_stop(&on_the_last), Some(Stop::Done(Verified::Claimed)));
+    let verified = Standing {
+        last: promised(Some(true)),
+        iterations: full,
+        ..standing()
+    };
+    assert_eq!(why_stop(&verified), Some(Stop::Done(Verified::Verified)));
+    let refuted = Standing {
+        last: promised(Some(false)),
+        iterations: full,
+        ..standing()
+    };
+    assert_eq!(
+        why_stop(&refuted),
+        Some(Stop::Limit(EndReason::MaxIterations))
+    );
+    let refuted_early = Standing {
+        last: promised(Some(false)),
+        ..standing()
+    };
+    assert_eq!(why_stop(&refuted_early), None);
+}
+
+#[test]
+fn an_unread_word_holds_up_the_end() {
+    let told = Standing {
+        last: promised(Some(true)),
+        unread_guidance: true,
+        ..standing()
+    };
+    assert_eq!(why_stop(&told), None);
+}
+
+#[test]
+fn tampering() {
+    let last = LastTurn {
+        tampered: vec!["tests/a".to_owned()],
+        ..promised(Some(true))
+    };
+    for (needs, accepted, expected) in [
+        (false, None, Some(Stop::Done(Verified::Tampered))),
+        (
+            true,
+            None,
+            Some(Stop::AskAboutTampering(vec!["tests/a".to_owned()])),
+        ),
+        (true, Some(true), Some(Stop::Done(Verified::Tampered))),
+        (true, Some(false), None),
+    ] {
+        let standing = Standing {
+            last: last.clone(),
+            tampering_needs_a_person: needs,
+            tampering_accepted: accepted,
+            ..standing()
+        };
+        assert_eq!(why_stop(&standing), expected);
+    }
+}
+
+#[test]
+fn caps() {
+    let spent = Gauge {
+        used: 5,
+        limit: Some(5),
+        next: 0,
+    };
+    for (standing, reason) in [
+        (
+            Standing {
+                iterations: Gauge {
+                    used: 10,
+                    limit: Some(10),
+                    next: 1,
+                },
+                ..standing()
+            },
+            EndReason::MaxIterations,
+        ),
+        (
+            Standing {
+                usd: Gauge {
+                    used: 2.0,
+                    limit: Some(2.5),
+                    next: 0.6,
+                },
+                ..standing()
+            },
+            EndReason::BudgetUsd,
+        ),
+        (
+            Standing {
+                tokens: spent,
+                ..standing()
+            },
+            EndReason::BudgetTokens,
+        ),
+        (
+            Standing {
+                tool_calls: spent,
+                ..standing()
+            },
+            EndReason::BudgetToolCalls,
+        ),
+        (
+            Standing {
+                wall_ms: spent,
+                ..standing()
+            },
+            EndReason::BudgetWall,
+        ),
+    ] {
+        assert_eq!(why_stop(&standing), Some(Stop::Limit(reason)));
+    }
+}
+
+#[test]
+fn failures_wait_then_end() {
+    for (class, streak, now_ms, expected) in [
+        (
+            FailureClass::Auth,
+            1,
+            9000,
+            Some(Stop::Failed("exit 1".to_owned())),
+        ),
+        (
+            FailureClass::Crash,
+            1,
+            5500,
+            Some(Stop::Wait {
+                until_ms: 6000,
+                reason: "exit 1".to_owned(),
+            }),
+        ),
+        (FailureClass::Crash, 1, 6000, None),
+        (
+            FailureClass::Crash,
+            3,
+            6000,
+            Some(Stop::Wait {
+                until_ms: 9000,
+                reason: "exit 1".to_owned(),
+            }),
+        ),
+        (
+            FailureClass::Crash,
+            4,
+            6000,
+            Some(Stop::Failed("exit 1 (4 times in a row)".to_owned())),
+        ),
+    ] {
+        let standing = Standing {
+            last: failed(class, None),
+            transient_streak: streak,
+            now_ms,
+            ..standing()
+        };
+        assert_eq!(why_stop(&standing), expected, "{class} {streak} {now_ms}");
+    }
+}
+
+#[test]
+fn limits_are_waited_out() {
+    for (class, reset, streak, now_ms, until) in [
+        (FailureClass::UsageLimit, Some(9_000), 1, 6_000, Some(9_000)),
+        (FailureClass::UsageLimit, Some(9_000), 1, 9_000, None),
+        (FailureClass::RateLimit, None, 1, 6_000, Some(65_000)),
+        (FailureClass::RateLimit, None, 2, 6_000, Some(125_000)),
+        (FailureClass::RateLimit, None, 50, 6_000, Some(1_805_000)),
+    ] {
+        let standing = Standing {
+            last: failed(class, reset),
+            agent: "claude".to_owned(),
+            limit_streak: streak,
+            now_ms,
+            ..standing()
+        };
+        let reason = format!("{} of claude", class.as_str().replace('_', " "));
+        let expected = until.map(|until_ms| Stop::Wait { until_ms, reason });
+        assert_eq!(why_stop(&standing), expected, "{class} {streak} {now_ms}");
+    }
+}
+
+#[test]
+fn jitter_is_small_and_never_early() {
+    for (wait_ms, seed) in [(0, 7), (1_000, 9), (3_600_000, u64::MAX), (-5, 3)] {
+        let jitter = jitter_ms(wait_ms, seed);
+        assert!((0..=MAX_JITTER_MS).contains(&jitter) && jitter <= wait_ms.max(0) / 20 + 1);
+    }
+}
+
+#[test]
+fn people_and_the_daemon() {
+    let asks = LastTurn {
+        asks: true,
+        ..LastTurn::default()
+    };
+    for (standing, expected) in [
+        (
+            Standing {
+                cancel: true,
+                pause: true,
+                ..standing()
+            },
+            Stop::Cancelled,
+        ),
+        (
+            Standing {
+                last: asks.clone(),
+                pause: true,
+                ..standing()
+            },
+            Stop::Ask,
+        ),
+        (
+            Standing {
+                pause: true,
+                shutdown: true,
+                ..standing()
+            },
+            Stop::Paused,
+        ),
+        (
+            Standing {
+                shutdown: true,
+                ..standing()
+            },
+            Stop::Shutdown,
+        ),
+        (
+            Standing {
+                stagnant_streak: 3,
+                ..standing()
+            },
+            Stop::Stagnated,
+        ),
+    ] {
+        assert_eq!(why_stop(&standing), Some(expected));
+    }
+}
+
+#[test]
+fn backoff_doubles_and_never_overflows() {
+    for streak in 1..40 {
+        assert!(backoff_ms(1000, streak) <= backoff_ms(1000, streak + 1));
+    }
+    assert_eq!(backoff_ms(1000, 1), 1000);
+    assert_eq!(backoff_ms(1000, 3), 4000);
+    assert_eq!(backoff_ms(i64::MAX, 60), i64::MAX);
+}
