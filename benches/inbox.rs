@@ -11,6 +11,8 @@ use support::{bound, millis, percentile, place, wait_for};
 const SAMPLES: usize = 200;
 const MAX_P50_MS: f64 = 10.0;
 const MAX_P99_MS: f64 = 30.0;
+/// The daemon has written its answer down and sleeps again.
+const PAUSE: Duration = Duration::from_millis(50);
 const AS_AGENT: &str = "--as-agent";
 
 fn main() {
@@ -38,6 +40,7 @@ fn main() {
         std::fs::remove_file(&seen).expect("make room for the next");
         samples.push(Duration::from_nanos(u64::saturating_sub(started, dropped)));
         daemon.wait_for_answers(number);
+        std::thread::sleep(PAUSE);
     }
     bound(
         "inbox: rename to first instruction, p50",

@@ -62,13 +62,13 @@ impl Daemon {
         std::fs::rename(&draft, self.state.join("inbox").join(name)).expect("drop the request");
     }
 
-    /// Waits until the outbox holds so many answers.
+    /// Waits until the outbox holds so many answers, in the form that is written last.
     pub fn wait_for_answers(&self, count: usize) {
         wait_for("the answers", || {
             let listing = std::fs::read_dir(self.state.join("outbox")).ok()?;
             let answers = listing
                 .flatten()
-                .filter(|entry| entry.path().extension().is_some_and(|end| end == "json"));
+                .filter(|entry| entry.path().extension().is_some_and(|end| end == "md"));
             (answers.count() >= count).then_some(())
         });
     }
