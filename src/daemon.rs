@@ -4,13 +4,13 @@
 use crate::clock::now_ms;
 use crate::engine::House;
 use crate::files;
+use crate::lock::{self, Lock};
 use crate::model::event::EventType;
 use crate::queue::{Scheduler, identity, janitor, wake};
 use crate::report;
 use crate::store::events::{self, About};
 use crate::store::workers::{self, Role};
 use crate::trigger::{inbox, rows};
-use crate::lock::{self, Lock};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::path::Path;
@@ -104,7 +104,10 @@ pub fn lock(state: &Path) -> Result<Lock> {
         return Ok(lock);
     }
     let pid = lock::holder(&path)?.map_or("unknown".to_owned(), |pid| pid.to_string());
-    bail!("a daemon with pid {pid} already works on {}", state.display())
+    bail!(
+        "a daemon with pid {pid} already works on {}",
+        state.display()
+    )
 }
 
 /// The pid of the daemon that works on a state directory.

@@ -63,9 +63,9 @@ pub fn holder(path: &Path) -> Result<Option<i32>> {
     match blocking {
         None => Ok(None),
         Some(lock) => {
-            let pid = lock.pid.context(
-                "its holder runs in a process namespace that is not visible from here",
-            )?;
+            let pid = lock
+                .pid
+                .context("its holder runs in a process namespace that is not visible from here")?;
             Ok(Some(pid.as_raw_nonzero().get()))
         }
     }

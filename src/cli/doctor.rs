@@ -232,12 +232,8 @@ async fn daemon(state: &Path, store: &Store) -> Check {
     let lives =
         |worker: &&Worker| worker.role == Role::Serve && identity::is_alive(worker) == Some(true);
     let Some(worker) = workers.iter().find(lives) else {
-        return match locking_process(state) {
-            Some(pid) => check(
-                "daemon",
-                Level::Warn,
-                format!("process {pid} is starting, or is not a daemon"),
-            ),
+        return match daemon::running_pid(state) {
+            Some(pid) => check("daemon", Level::Warn, format!("process {pid} is starting")),
             None => no_daemon(),
         };
     };

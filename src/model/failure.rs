@@ -54,11 +54,9 @@ impl FailureClass {
     pub const fn reaction(self) -> Reaction {
         match self {
             Self::RateLimit | Self::UsageLimit => Reaction::Park,
-            Self::Overloaded
-            | Self::Network
-            | Self::Crash
-            | Self::OutOfMemory
-            | Self::Other => Reaction::Retry,
+            Self::Overloaded | Self::Network | Self::Crash | Self::OutOfMemory | Self::Other => {
+                Reaction::Retry
+            }
             Self::Auth | Self::Configuration => Reaction::Stop,
             Self::ContextOverflow | Self::Refusal | Self::Timeout | Self::Silence => {
                 Reaction::NextIteration
