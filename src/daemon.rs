@@ -124,7 +124,7 @@ async fn watchdog(house: Arc<House>, worker_id: String, mut shutdown: watch::Rec
         let id = worker_id.clone();
         let wrote = house
             .store
-            .write(move |sql| workers::beat(sql, &id, now_ms()))
+            .write_quietly(move |sql| workers::beat(sql, &id, now_ms()))
             .await;
         match wrote {
             Ok(()) => notify(&[sd_notify::NotifyState::Watchdog]),

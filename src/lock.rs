@@ -19,6 +19,11 @@ pub struct Lock {
 }
 
 impl Lock {
+    /// The held file itself: the only way in which its holder may touch it.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Writes a line into the file, for people who look at it.
     pub fn inscribe(&mut self, line: &str) -> Result<()> {
         self.file.set_len(0)?;
@@ -29,6 +34,7 @@ impl Lock {
 /// Takes the file for the life of this process; none when another process has it.
 pub fn take(path: &Path) -> Result<Option<Lock>> {
     let file = File::options()
+        .read(true)
         .write(true)
         .create(true)
         .truncate(false)

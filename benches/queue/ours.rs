@@ -84,21 +84,15 @@ async fn complete(store: &Store, claim: Claim) {
         ..Settlement::default()
     };
     let ending = Ending {
-        step: SessionStep::Complete,
-        reason: EndReason::Completed,
-        detail: None,
+        answer: Some(OBJECTIVE.to_owned()),
+        verified: Some(Verified::Claimed),
+        tally: sessions::Tally::Completed,
+        ..Ending::new(SessionStep::Complete, EndReason::Completed, None)
     };
     store
         .write(move |sql| {
             let (at_ms, session) = (now_ms(), &claim.session_id);
             tasks::settle(sql, &claim, TaskStep::Complete, &settlement, at_ms)?;
-            sessions::set_answer(
-                sql,
-                session,
-                Some(OBJECTIVE),
-                Some(Verified::Claimed),
-                sessions::Tally::Completed,
-            )?;
             sessions::end(sql, session, &ending, at_ms)
         })
         .await

@@ -200,7 +200,7 @@ CREATE TABLE guidance (
 CREATE INDEX guidance_of_session ON guidance (session_id, id);
 
 CREATE TABLE events (
-    seq        INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq        INTEGER PRIMARY KEY,
     session_id TEXT,
     task_id    TEXT,
     at_ms      INTEGER NOT NULL,

@@ -91,7 +91,7 @@ fn apply(
     which: &Which,
     done: &str,
     soon: &str,
-    change: impl FnOnce(&mut dyn Sql, &str) -> Result<Applied> + Send + 'static,
+    change: impl Fn(&mut dyn Sql, &str) -> Result<Applied> + Send + 'static,
 ) -> Result<Exit> {
     let given = which.id.clone();
     desk.block_on(async {

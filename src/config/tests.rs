@@ -73,15 +73,15 @@ fn problems_name_file_line_key_and_remedy() {
         ),
         (
             "[agents.a]\ncommand = []",
-            "2: agents.a.command: must have at least 1 entry, has 0",
+            "2: agents.a.command: is missing: name a program, or a known tool by preset",
         ),
         (
             "[agents.a]\ncommand = [' ']",
             "2: agents.a.command: must begin with the name of a program, is blank",
         ),
         (
-            "[agents.a]\ncommand = ['x']\noutput = 'claude'",
-            "3: agents.a.output: must be \"text\", is \"claude\"",
+            "[agents.a]\ncommand = ['x']\nkind = 'builtin'",
+            "3: agents.a.kind: must be \"command\", is \"builtin\"",
         ),
         (
             "[agents.a]\ncommand = ['x']\ncost_per_iteration = nan",

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use super::{Sighting, turn};
+use super::Sighting;
+use super::turn::{self, Recorded};
 
 /// Reads how the turn in `dir` stands at this moment.
 ///
@@ -14,20 +15,17 @@ use super::{Sighting, turn};
 /// before it marks the start, and records the end before it drops the lock. So a start seen *before* the lock was
 /// found free belongs to a shim that is gone, and its record, read last, is either there or will never be.
 pub fn look(dir: &Path) -> Result<Sighting> {
-    if let Some(ended) = turn::read_end(dir)? {
+    let before = turn::recorded(dir)?;
+    if let Recorded::Ended(ended) = before {
         return Ok(Sighting::Ended(ended));
     }
-    let started = dir
-        .join(turn::STARTED)
-        .try_exists()
-        .with_context(|| format!("look for {}", dir.join(turn::STARTED).display()))?;
     if let Some(shim_pid) = turn::holder(dir)? {
         return Ok(Sighting::Running { shim_pid });
     }
-    Ok(match (turn::read_end(dir)?, started) {
-        (Some(ended), _) => Sighting::Ended(ended),
-        (None, true) => Sighting::Lost,
-        (None, false) => Sighting::NeverStarted,
+    Ok(match (turn::recorded(dir)?, before) {
+        (Recorded::Ended(ended), _) => Sighting::Ended(ended),
+        (_, Recorded::Started) => Sighting::Lost,
+        (_, _) => Sighting::NeverStarted,
     })
 }
 

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 
 use super::cgroup::Cgroup;
 use super::pump::Pump;
-use super::turn::{self, EndRecord};
+use super::turn::{self, Recorded};
 use super::watch::{Seen, Watch};
 use super::{Cause, Ended, Exit, Program, agent, now_ms, signals};
 use crate::model::mask::Mask;
@@ -19,7 +19,7 @@ use crate::model::mask::Mask;
 const REASON_MAX_CHARS: usize = 800;
 
 /// Runs as the shim of the turn in `dir`; returns the exit code. To be called first in `main`, before anything opens a
-/// file or starts a thread. What goes wrong before the agent's start is said on stderr, the turn's `shim.log`.
+/// file or starts a thread. What goes wrong before the agent's start is said on stderr, which the daemon reads.
 pub fn shim_main(dir: &Path) -> i32 {
     match serve(dir) {
         Ok(()) => 0,
@@ -48,18 +48,15 @@ fn serve(dir: &Path) -> Result<()> {
     // this shim reaches the new one.
     std::env::set_current_dir(dir).with_context(|| format!("enter {}", dir.display()))?;
     let here = Path::new(".");
-    let Some(_held_until_the_end) = turn::take(here)? else {
+    let Some(held) = turn::take(here)? else {
         return Ok(());
     };
-    if turn::read_end(here)?.is_some() || here.join(turn::STARTED).try_exists()? {
+    if held.recorded()? != Recorded::Nothing {
         return Ok(());
     }
     let program = turn::read_program(here)?;
-    let record = EndRecord::reserve(here)?;
-    turn::private(true)
-        .open(here.join(turn::STARTED))
-        .context("mark the start")?;
-    record.write(here, &run_turn(&program, &signals, &mark))
+    held.start()?;
+    held.end(&run_turn(&program, &signals, &mark))
 }
 
 fn run_turn(program: &Program, signals: &OwnedFd, mark: &str) -> Ended {

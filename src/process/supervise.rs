@@ -1,14 +1,14 @@
 //! The daemon's side of a turn: start its shim, or adopt one that runs, wait, ask it to stop.
 //! It must keep nothing in memory that a killed daemon would miss: every step begins with a look at the directory.
 
-use std::fs::{self, DirBuilder, File};
-use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{DirBuilder, File};
+use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use rustix::fs::MemfdFlags;
 use rustix::process::Signal;
 use tokio::process::{Child, Command};
 use tokio::sync::watch::Receiver;
@@ -19,7 +19,7 @@ use super::{Outcome, Program, Sighting, TURN_VARIABLE, look, turn};
 /// A shim that dies before its start mark did no harm, but one that does so again and again will not recover.
 const SHIM_STARTS_MAX: usize = 3;
 const LOCK_POLL: Duration = Duration::from_millis(1);
-const SHIM_LOG_TAIL_BYTES: i64 = 2000;
+const SHIM_TAIL_BYTES: usize = 2000;
 
 /// Runs turns, each by a shim of its own.
 #[derive(Clone, Debug)]
@@ -55,6 +55,7 @@ impl Supervisor {
     ) -> Result<Outcome> {
         let dir = std::path::absolute(dir).with_context(|| format!("resolve {}", dir.display()))?;
         let mut starts = 0;
+        let mut complaints = String::new();
         loop {
             match look(&dir)? {
                 Sighting::Ended(ended) => return Ok(Outcome::Ended(ended)),
@@ -68,17 +69,18 @@ impl Supervisor {
                     bail!(
                         "{}: the shim ended {starts} times before the agent's start: {}",
                         dir.display(),
-                        log_tail(&dir)
+                        complaints
                     );
                 }
                 Sighting::NeverStarted => {
                     starts += 1;
-                    let (mut child, shim) = self.start(&dir, program, environment)?;
-                    if let Some(shim) = shim {
-                        wait_for_end(&dir, &shim, &mut stop).await?;
+                    let mut started = self.start(&dir, program, environment)?;
+                    if let Some(shim) = &started.shim {
+                        wait_for_end(&dir, shim, &mut stop).await?;
                     }
                     // Only to leave no zombie: how the turn went is in the directory.
-                    let _ = child.wait().await;
+                    let _ = started.child.wait().await;
+                    complaints = said_in(&started.complaints);
                 }
             }
         }
@@ -89,7 +91,7 @@ impl Supervisor {
         dir: &Path,
         program: &Program,
         environment: &[(String, String)],
-    ) -> Result<(Child, Option<Handle>)> {
+    ) -> Result<Started> {
         let mark = dir
             .file_name()
             .with_context(|| format!("{} has no name", dir.display()))?;
@@ -99,10 +101,11 @@ impl Supervisor {
             .create(dir)
             .with_context(|| format!("create {}", dir.display()))?;
         turn::write_program(dir, program)?;
-        let log = turn::private(false)
-            .append(true)
-            .open(dir.join(turn::SHIM_LOG))
-            .context("create the shim's log")?;
+        // Its complaints, if any, are kept in memory: a file for them would be made and removed for every iteration.
+        let complaints = rustix::fs::memfd_create("ralphd-shim", MemfdFlags::CLOEXEC)
+            .map(File::from)
+            .context("make room for the shim's complaints")?;
+        let stderr = complaints.try_clone().context("share the shim's stderr")?;
         // No code between fork and exec: so the standard library can spawn without copying the daemon's page tables.
         let child = Command::new(&self.shim)
             .arg0("ralphd")
@@ -113,7 +116,7 @@ impl Supervisor {
             .env(TURN_VARIABLE, mark)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(log)
+            .stderr(stderr)
             .spawn()
             .with_context(|| format!("start the shim {}", self.shim.display()))?;
         let pid = child
@@ -121,7 +124,11 @@ impl Supervisor {
             .and_then(|pid| i32::try_from(pid).ok())
             .context("the shim has no process id")?;
         // Not reaped yet, so the number is surely its own.
-        Ok((child, Handle::open(pid).context("watch the shim")?))
+        Ok(Started {
+            child,
+            shim: Handle::open(pid).context("watch the shim")?,
+            complaints,
+        })
     }
 }
 
@@ -156,18 +163,21 @@ async fn asked(stop: &mut Receiver<bool>) {
     }
 }
 
-fn log_tail(dir: &Path) -> String {
-    let read = || -> std::io::Result<String> {
-        let mut file = File::open(dir.join(turn::SHIM_LOG))?;
-        let length =
-            i64::try_from(fs::metadata(dir.join(turn::SHIM_LOG))?.len()).unwrap_or(i64::MAX);
-        file.seek(SeekFrom::End(-length.min(SHIM_LOG_TAIL_BYTES)))?;
-        let mut tail = Vec::new();
-        file.read_to_end(&mut tail)?;
-        Ok(String::from_utf8_lossy(&tail).trim().to_owned())
-    };
-    match read() {
-        Ok(tail) if !tail.is_empty() => tail,
-        _ => "it said nothing".to_owned(),
+/// A shim that was just started, and where it complains.
+struct Started {
+    child: Child,
+    shim: Option<Handle>,
+    complaints: File,
+}
+
+/// The end of what a shim had to say.
+fn said_in(complaints: &File) -> String {
+    let mut tail = vec![0; SHIM_TAIL_BYTES];
+    let length = complaints.metadata().map_or(0, |facts| facts.len());
+    let start = length.saturating_sub(SHIM_TAIL_BYTES as u64);
+    let read = complaints.read_at(&mut tail, start).unwrap_or(0);
+    match String::from_utf8_lossy(&tail[..read]).trim() {
+        "" => "it said nothing".to_owned(),
+        said => said.to_owned(),
     }
 }

@@ -13,14 +13,13 @@ use anyhow::{Context, Result};
 use super::{Ended, Program};
 
 pub const PROGRAM: &str = "program.json";
-pub const LOCK: &str = "lock";
-pub const STARTED: &str = "started";
-pub const EXIT: &str = "exit.json";
-pub const SHIM_LOG: &str = "shim.log";
-const EXIT_DRAFT: &str = "exit.new";
+/// Locked by the shim all its life. Blank until the agent is started; then a mark, and at the end how it ended. One file for all
+/// three, because a turn is made and removed for every iteration, and files are what that costs.
+pub const RECORD: &str = "record";
 
 /// Room for the record of the end, taken before the start; a full disk later must not cost the result.
-const EXIT_RECORD_BYTES: usize = 4096;
+const RECORD_BYTES: usize = 4096;
+const STARTED: u8 = b'S';
 const PROGRAM_MAX_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Opens a file for writing that nobody else may read.
@@ -34,14 +33,77 @@ pub fn private(create_new: bool) -> OpenOptions {
     options
 }
 
+/// What the record of a turn says.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Recorded {
+    Nothing,
+    Started,
+    Ended(Ended),
+}
+
+/// A turn that this process holds; nobody else runs it.
+pub struct Held {
+    lock: Lock,
+}
+
 /// Takes the turn for the life of this process; none when another shim has it.
-pub fn take(dir: &Path) -> Result<Option<Lock>> {
-    lock::take(&dir.join(LOCK))
+pub fn take(dir: &Path) -> Result<Option<Held>> {
+    let lock = lock::take(&dir.join(RECORD))?;
+    Ok(lock.map(|lock| Held { lock }))
 }
 
 /// The process id of the shim that has the turn.
 pub fn holder(dir: &Path) -> Result<Option<i32>> {
-    lock::holder(&dir.join(LOCK))
+    lock::holder(&dir.join(RECORD))
+}
+
+/// What is recorded of the turn; for everybody but its holder.
+pub fn recorded(dir: &Path) -> Result<Recorded> {
+    match fs::read(dir.join(RECORD)) {
+        Ok(bytes) => Ok(understand(&bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Recorded::Nothing),
+        Err(error) => Err(error).with_context(|| format!("read {}", dir.join(RECORD).display())),
+    }
+}
+
+/// An empty or torn record of the end counts as none.
+fn understand(bytes: &[u8]) -> Recorded {
+    match bytes.split_first() {
+        Some((&STARTED, end)) => {
+            serde_json::from_slice(end).map_or(Recorded::Started, Recorded::Ended)
+        }
+        _ => Recorded::Nothing,
+    }
+}
+
+impl Held {
+    /// What an earlier shim recorded.
+    pub fn recorded(&self) -> Result<Recorded> {
+        let mut bytes = vec![0; RECORD_BYTES];
+        let read = self
+            .lock
+            .file()
+            .read_at(&mut bytes, 0)
+            .context("read the turn's record")?;
+        Ok(understand(&bytes[..read]))
+    }
+
+    /// Takes the room for the end on the disk, then marks the start: from here on the turn is never run again.
+    pub fn start(&self) -> Result<()> {
+        let file = self.lock.file();
+        file.write_all_at(&[b' '; RECORD_BYTES], 0)
+            .context("reserve the turn's record")?;
+        file.write_all_at(&[STARTED], 0).context("mark the start")
+    }
+
+    /// Records how the turn ended, within the room that was taken.
+    pub fn end(&self, ended: &Ended) -> Result<()> {
+        let text = serde_json::to_vec(ended).context("encode the end")?;
+        self.lock
+            .file()
+            .write_all_at(&text, 1)
+            .context("write the turn's record")
+    }
 }
 
 /// Writes under a name of its own and renames: a reader sees the old or the new, never a part.
@@ -70,44 +132,6 @@ pub fn read_program(dir: &Path) -> Result<Program> {
     serde_json::from_slice(&text).with_context(|| format!("parse {}", path.display()))
 }
 
-/// The recorded end; an empty or torn record counts as none.
-pub fn read_end(dir: &Path) -> Result<Option<Ended>> {
-    match fs::read(dir.join(EXIT)) {
-        Ok(text) => Ok(serde_json::from_slice(&text).ok()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("read {}", dir.join(EXIT).display())),
-    }
-}
-
-/// The place where the end will be written, its room on the disk already taken.
-pub struct EndRecord {
-    draft: File,
-}
-
-impl EndRecord {
-    pub fn reserve(dir: &Path) -> Result<Self> {
-        let mut draft = private(false)
-            .truncate(true)
-            .open(dir.join(EXIT_DRAFT))
-            .context("reserve the exit record")?;
-        draft
-            .write_all(&[b' '; EXIT_RECORD_BYTES])
-            .context("reserve the exit record")?;
-        Ok(Self { draft })
-    }
-
-    pub fn write(self, dir: &Path, ended: &Ended) -> Result<()> {
-        let text = serde_json::to_vec(ended).context("encode the end")?;
-        self.draft
-            .write_all_at(&text, 0)
-            .context("write the exit record")?;
-        self.draft
-            .set_len(text.len() as u64)
-            .context("cut the exit record")?;
-        fs::rename(dir.join(EXIT_DRAFT), dir.join(EXIT)).context("publish the exit record")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,15 +139,16 @@ mod tests {
 
     #[test]
     fn torn_records_count_as_absent() {
-        for (text, present) in [
-            ("", false),
-            ("{", false),
-            ("    ", false),
-            (r#"{"exit":{"code":0}}"#, false),
+        for (text, expected) in [
+            ("", Recorded::Nothing),
+            ("    ", Recorded::Nothing),
+            ("S   ", Recorded::Started),
+            ("S{", Recorded::Started),
+            (r#"S{"exit":{"code":0}}"#, Recorded::Started),
         ] {
             let dir = tempfile::tempdir().unwrap();
-            fs::write(dir.path().join(EXIT), text).unwrap();
-            assert_eq!(read_end(dir.path()).unwrap().is_some(), present, "{text:?}");
+            fs::write(dir.path().join(RECORD), text).unwrap();
+            assert_eq!(recorded(dir.path()).unwrap(), expected, "{text:?}");
         }
     }
 
@@ -140,17 +165,19 @@ mod tests {
             started_at_ms: 4,
             ended_at_ms: 5,
         };
-        let record = EndRecord::reserve(dir.path()).unwrap();
-        assert_eq!(read_end(dir.path()).unwrap(), None);
-        record.write(dir.path(), &ended).unwrap();
-        assert_eq!(read_end(dir.path()).unwrap(), Some(ended));
+        let held = take(dir.path()).unwrap().unwrap();
+        assert_eq!(held.recorded().unwrap(), Recorded::Nothing);
+        held.start().unwrap();
+        assert_eq!(held.recorded().unwrap(), Recorded::Started);
+        held.end(&ended).unwrap();
+        assert_eq!(held.recorded().unwrap(), Recorded::Ended(ended));
     }
 
     #[test]
     fn nobody_holds_a_directory_without_a_shim() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(holder(dir.path()).unwrap(), None);
-        fs::write(dir.path().join(LOCK), "").unwrap();
+        fs::write(dir.path().join(RECORD), "").unwrap();
         assert_eq!(holder(dir.path()).unwrap(), None);
     }
 }

@@ -25,7 +25,7 @@ pub async fn round(house: &House, worker_id: &str, claims: Vec<Claim>) -> Result
     let held = claims.clone();
     house
         .store
-        .write(move |sql| {
+        .write_quietly(move |sql| {
             workers::beat(sql, &worker, now_ms())?;
             for claim in &held {
                 tasks::renew(sql, claim, lease)?;
@@ -132,11 +132,9 @@ async fn take_back(house: &House, task: Running, died_with_its_turn: bool) -> Re
             let taken = tasks::rescue(sql, &claim, step, died_with_its_turn, &why, at_ms)?;
             if taken && poison {
                 let ending = Ending {
-                    step: SessionStep::Fail,
-                    reason: EndReason::Poison,
-                    detail: Some(why),
+                    tally: Tally::Failed,
+                    ..Ending::new(SessionStep::Fail, EndReason::Poison, Some(why))
                 };
-                sessions::set_answer(sql, &claim.session_id, None, None, Tally::Failed)?;
                 sessions::end(sql, &claim.session_id, &ending, at_ms)?;
             }
             Ok(())

@@ -6,7 +6,7 @@ use crate::clock::now_ms;
 use crate::engine::{self, House, Signals};
 use crate::model::session::{Control, EndReason, SessionStep};
 use crate::model::task::TaskStep;
-use crate::store::sessions::{self, Ending};
+use crate::store::sessions::{self, Ending, Tally};
 use crate::store::tasks::{self, Claim, ClaimLost, Settlement};
 use crate::store::{Unavailable, humans};
 use anyhow::{Result, anyhow};
@@ -219,15 +219,14 @@ impl Scheduler {
             ..Settlement::default()
         };
         let ending = Ending {
-            step: SessionStep::Fail,
-            reason: EndReason::AgentFailed,
-            detail: Some(detail),
+            tally: Tally::Failed,
+            ..Ending::new(SessionStep::Fail, EndReason::AgentFailed, Some(detail))
         };
         let settled = self
             .house
             .store
             .write(move |sql| {
-                engine::end_unfinished(sql, &claim, TaskStep::Fail, &settlement, None, &ending)
+                engine::end_unfinished(sql, &claim, TaskStep::Fail, &settlement, &ending)
             })
             .await;
         if let Err(error) = settled {

@@ -181,15 +181,18 @@ pub trait Sql {
     }
 }
 
-/// Work to be done inside a transaction; what it returns is called once the transaction is on disk, or is not.
-pub type Job = Box<dyn FnOnce(&mut dyn Sql) -> Finished + Send>;
+/// Work to be done inside a transaction, with somebody who waits for it.
+pub trait Job: Send {
+    /// Does the work; false undoes it. It may be done again, from the start, when a neighbour in the same commit failed.
+    fn run(&mut self, sql: &mut dyn Sql) -> bool;
 
-/// What a job left behind.
-pub struct Finished {
-    /// False rolls back this job alone; its neighbours in the same commit stand.
-    pub keep: bool,
-    /// Told whether the commit that holds the job reached the disk.
-    pub tell: Box<dyn FnOnce(Result<(), String>) + Send>,
+    /// Whether anybody else may care that it was done.
+    fn announces(&self) -> bool {
+        true
+    }
+
+    /// Tells whoever waits, once it is known whether the commit that holds the work reached the disk.
+    fn tell(self: Box<Self>, committed: Result<(), String>);
 }
 
 /// A database.
@@ -201,10 +204,13 @@ pub trait Driver: Send + Sync + 'static {
     fn require_current(&self) -> Result<()>;
 
     /// Runs a job on a reader. Blocking.
-    fn read(&self, job: Job) -> Result<()>;
+    fn read(&self, job: Box<dyn Job>) -> Result<()>;
 
     /// Hands a job to the writer, which commits it together with its neighbours. Resolves when it was taken.
-    fn write(&self, job: Job) -> std::pin::Pin<Box<dyn Future<Output = Result<()>> + Send + '_>>;
+    fn write(
+        &self,
+        job: Box<dyn Job>,
+    ) -> std::pin::Pin<Box<dyn Future<Output = Result<()>> + Send + '_>>;
 
     /// Changes with each commit of the writer that changed something.
     fn commits(&self) -> tokio::sync::watch::Receiver<u64>;

@@ -152,11 +152,8 @@ pub fn expire(sql: &mut dyn Sql, at_ms: i64) -> Result<Vec<String>> {
             at_ms,
             &json!({}),
         )?;
-        let ending = Ending {
-            step: SessionStep::Fail,
-            reason: EndReason::HumanTimeout,
-            detail: Some("nobody answered the question in time".to_owned()),
-        };
+        let detail = Some("nobody answered the question in time".to_owned());
+        let ending = Ending::new(SessionStep::Fail, EndReason::HumanTimeout, detail);
         sessions::end(sql, &session, &ending, at_ms)?;
         ended.push(session);
     }

@@ -37,7 +37,7 @@ use query;
 
 use crate::model::mask::Mask;
 use anyhow::{Context, Result, anyhow};
-use driver::{Driver, Finished, Job, Sql};
+use driver::{Driver, Job, Sql};
 use masking::Masking;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -96,19 +96,37 @@ impl Store {
         }
     }
 
-    /// Runs `work` in a transaction; resolves when it is durable.
+    /// Runs `work` in a transaction; resolves when it is durable. The work may be done more than once, each time from the
+    /// start and with the earlier one undone.
     pub async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut dyn Sql) -> Result<T> + Send + 'static,
+        work: impl FnMut(&mut dyn Sql) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.commit(work, false).await
+    }
+
+    /// The same, for what nobody waits for (a heartbeat): it wakes no one.
+    pub async fn write_quietly<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&mut dyn Sql) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.commit(work, true).await
+    }
+
+    async fn commit<T: Send + 'static>(
+        &self,
+        mut work: impl FnMut(&mut dyn Sql) -> Result<T> + Send + 'static,
+        quiet: bool,
     ) -> Result<T> {
         let mask = self.mask.clone();
-        let (job, answer) = as_job(move |sql| match mask.is_empty() {
+        let masked = move |sql: &mut dyn Sql| match mask.is_empty() {
             true => work(sql),
             false => work(&mut Masking {
                 inner: sql,
                 mask: &mask,
             }),
-        });
+        };
+        let (job, answer) = as_job(masked, quiet);
         self.driver.write(job).await?;
         answer.await.context("the database writer has stopped")?
     }
@@ -116,9 +134,9 @@ impl Store {
     /// Runs `work` on one consistent snapshot.
     pub async fn read<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut dyn Sql) -> Result<T> + Send + 'static,
+        work: impl FnMut(&mut dyn Sql) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let (job, answer) = as_job(work);
+        let (job, answer) = as_job(work, true);
         let driver = self.driver.clone();
         tokio::task::spawn_blocking(move || driver.read(job))
             .await
@@ -157,25 +175,51 @@ impl Store {
     }
 }
 
+/// Typed work, its result so far, and whoever waits for it.
+struct Work<T, F> {
+    work: F,
+    quiet: bool,
+    result: Option<Result<T>>,
+    waiting: oneshot::Sender<Result<T>>,
+}
+
+impl<T, F> Job for Work<T, F>
+where
+    T: Send,
+    F: FnMut(&mut dyn Sql) -> Result<T> + Send,
+{
+    fn run(&mut self, sql: &mut dyn Sql) -> bool {
+        let result = catch_unwind(AssertUnwindSafe(|| (self.work)(sql)))
+            .unwrap_or_else(|_| Err(anyhow!("a database verb panicked")));
+        self.result.insert(result).is_ok()
+    }
+
+    fn announces(&self) -> bool {
+        !self.quiet
+    }
+
+    fn tell(self: Box<Self>, committed: Result<(), String>) {
+        let answer = match (committed, self.result) {
+            (Ok(()), Some(result)) => result,
+            (Ok(()), None) => Err(anyhow!(Unavailable("the work was not done".to_owned()))),
+            (Err(reason), _) => Err(anyhow!(Unavailable(reason))),
+        };
+        // The caller may have gone away; the work is done all the same.
+        let _ = self.waiting.send(answer);
+    }
+}
+
 /// Wraps typed work as a job whose answer is sent only once the commit's fate is known.
 fn as_job<T: Send + 'static>(
-    work: impl FnOnce(&mut dyn Sql) -> Result<T> + Send + 'static,
-) -> (Job, oneshot::Receiver<Result<T>>) {
-    let (sender, receiver) = oneshot::channel();
-    let job: Job = Box::new(move |sql| {
-        let result = catch_unwind(AssertUnwindSafe(|| work(sql)))
-            .unwrap_or_else(|_| Err(anyhow!("a database verb panicked")));
-        Finished {
-            keep: result.is_ok(),
-            tell: Box::new(move |committed| {
-                let answer = match committed {
-                    Ok(()) => result,
-                    Err(reason) => Err(anyhow!(Unavailable(reason))),
-                };
-                // The caller may have gone away; the work is done all the same.
-                let _ = sender.send(answer);
-            }),
-        }
-    });
-    (job, receiver)
+    work: impl FnMut(&mut dyn Sql) -> Result<T> + Send + 'static,
+    quiet: bool,
+) -> (Box<dyn Job>, oneshot::Receiver<Result<T>>) {
+    let (waiting, answer) = oneshot::channel();
+    let job = Work {
+        work,
+        quiet,
+        result: None,
+        waiting,
+    };
+    (Box::new(job), answer)
 }

@@ -17,6 +17,10 @@ use std::time::Duration;
 const MAX_READERS: u32 = 4;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const CACHED_STATEMENTS: usize = 128;
+/// Pages the writer keeps: enough for the hot ends of all tables, little enough for an idle daemon.
+const WRITER_CACHE_KIB: i64 = 8 * 1024;
+/// Pages in the log before it is carried over into the file: fewer, larger carries under load.
+const CHECKPOINT_PAGES: i64 = 4000;
 /// After a checkpoint the WAL file is cut back to this size, so that a burst does not keep its disk space for ever.
 const MAX_WAL_BYTES: i64 = 64 << 20;
 
@@ -68,6 +72,8 @@ pub(super) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", true)?;
     // Every job of a shared commit has its savepoint; what that needs to undo it would otherwise be written to a temporary file.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     connection.pragma_update(None, "journal_size_limit", MAX_WAL_BYTES)
 }
 
@@ -83,19 +89,19 @@ impl Driver for Sqlite {
         migrate::require_current(&connection, &self.path)
     }
 
-    fn read(&self, job: Job) -> Result<()> {
+    fn read(&self, mut job: Box<dyn Job>) -> Result<()> {
         let connection = self.readers.get().map_err(|error| {
             anyhow!(Unavailable(format!("no database reader is free: {error}")))
         })?;
         // One snapshot for the whole job: what it reads first and last belongs together.
         let snapshot = connection.unchecked_transaction()?;
-        let finished = job(&mut SqliteSql::new(&connection));
+        job.run(&mut SqliteSql::new(&connection));
         drop(snapshot);
-        (finished.tell)(Ok(()));
+        job.tell(Ok(()));
         Ok(())
     }
 
-    fn write(&self, job: Job) -> Pin<Box<dyn Future<Output = Result<()>> + Send + '_>> {
+    fn write(&self, job: Box<dyn Job>) -> Pin<Box<dyn Future<Output = Result<()>> + Send + '_>> {
         Box::pin(self.writer.submit(job))
     }
 

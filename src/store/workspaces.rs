@@ -32,8 +32,10 @@ pub fn unused(sql: &mut dyn Sql, directory: &str) -> Result<Vec<String>> {
 
 /// Gives back what a session held; tasks that waited for it are ready again.
 pub(super) fn release(sql: &mut dyn Sql, session: &str, at_ms: i64) -> Result<()> {
-    for row in sql.rows(query!("workspaces_release"), values![session, at_ms])? {
-        sql.run(query!("tasks_workspace_free"), values![row.text("path")?])?;
+    for row in sql.rows(query!("workspaces_held_by"), values![session])? {
+        let path = row.text("path")?;
+        sql.run(query!("workspaces_release"), values![&path, at_ms])?;
+        sql.run(query!("tasks_workspace_free"), values![path])?;
     }
     Ok(())
 }

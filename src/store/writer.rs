@@ -1,7 +1,7 @@
-//! The one writer thread of the SQLite driver: it commits all waiting jobs as one transaction, each in its own savepoint,
-//! then answers them all. It must not know what the jobs do.
+//! The one writer thread of the SQLite driver: it commits all waiting jobs as one transaction, then answers them all.
+//! One failing job does not undo its neighbours: the batch is then done again, each job in a savepoint of its own. It must not know what the jobs do.
 
-use super::driver::{Finished, Job, Row, Sql, Value};
+use super::driver::Job;
 use super::sqlite::SqliteSql;
 use anyhow::{Context, Result};
 use rusqlite::Connection;
@@ -15,7 +15,7 @@ const MAX_JOBS_PER_COMMIT: usize = 256;
 
 /// The way to the writer thread. The thread ends when the last of these is dropped.
 pub struct Writer {
-    jobs: mpsc::Sender<Job>,
+    jobs: mpsc::Sender<Box<dyn Job>>,
     commits: Arc<watch::Sender<u64>>,
     foreign: watch::Sender<u64>,
 }
@@ -38,7 +38,7 @@ impl Writer {
     }
 
     /// Hands over a job; resolves when there was room for it.
-    pub async fn submit(&self, job: Job) -> Result<()> {
+    pub async fn submit(&self, job: Box<dyn Job>) -> Result<()> {
         self.jobs
             .send(job)
             .await
@@ -62,7 +62,11 @@ impl Writer {
     }
 }
 
-fn work(connection: &Connection, mut waiting: mpsc::Receiver<Job>, committed: &watch::Sender<u64>) {
+fn work(
+    connection: &Connection,
+    mut waiting: mpsc::Receiver<Box<dyn Job>>,
+    committed: &watch::Sender<u64>,
+) {
     let mut batch = Vec::with_capacity(MAX_JOBS_PER_COMMIT);
     while let Some(first) = waiting.blocking_recv() {
         batch.push(first);
@@ -73,85 +77,54 @@ fn work(connection: &Connection, mut waiting: mpsc::Receiver<Job>, committed: &w
             }
         }
         let changed_before = connection.total_changes();
+        let news = batch.iter().any(|job| job.announces());
         commit_together(connection, &mut batch);
-        if connection.total_changes() != changed_before {
+        if news && connection.total_changes() != changed_before {
             committed.send_modify(|count| *count += 1);
         }
     }
 }
 
 /// Runs the batch in one transaction and tells each job how it went.
-fn commit_together(connection: &Connection, batch: &mut Vec<Job>) {
-    if let Err(error) = execute(connection, "BEGIN IMMEDIATE") {
-        let reason = format!("cannot begin a transaction: {error}");
-        for job in batch.drain(..) {
-            let refused = refused(job, &reason);
-            (refused.tell)(Err(reason.clone()));
+fn commit_together(connection: &Connection, batch: &mut Vec<Box<dyn Job>>) {
+    let outcome = match run_all(connection, batch) {
+        Ok(()) => Ok(()),
+        Err(error) => {
+            // After a failed commit (a full disk) the transaction may still be open.
+            let _ = execute(connection, "ROLLBACK");
+            Err(format!("cannot write to the database: {error}"))
         }
-        return;
-    }
-    let alone = batch.len() == 1;
-    let finished: Vec<Finished> = batch
-        .drain(..)
-        .map(|job| run_in_savepoint(connection, job, alone))
-        .collect();
-    let outcome = match finished.iter().any(|job| job.keep) || !alone {
-        true => execute(connection, "COMMIT"),
-        false => execute(connection, "ROLLBACK"),
     };
-    let outcome = outcome.map_err(|error| {
-        // After a failed commit (a full disk) the transaction may still be open.
-        let _ = execute(connection, "ROLLBACK");
-        format!("cannot write to the database: {error}")
-    });
-    for job in finished {
-        (job.tell)(outcome.clone());
+    for job in batch.drain(..) {
+        job.tell(outcome.clone());
     }
 }
 
-/// A job alone in its transaction needs no savepoint: the transaction itself is rolled back.
-fn run_in_savepoint(connection: &Connection, job: Job, alone: bool) -> Finished {
-    if alone {
-        return job(&mut SqliteSql::new(connection));
+/// First without savepoints, which would cost more than the work itself; they are needed only when a job fails.
+fn run_all(connection: &Connection, batch: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
+    execute(connection, "BEGIN IMMEDIATE")?;
+    if batch
+        .iter_mut()
+        .all(|job| job.run(&mut SqliteSql::new(connection)))
+    {
+        return execute(connection, "COMMIT");
     }
-    let mut finished = match execute(connection, "SAVEPOINT job") {
-        Ok(()) => job(&mut SqliteSql::new(connection)),
-        Err(error) => return refused(job, &error.to_string()),
-    };
-    let undone = match finished.keep {
-        true => Ok(()),
-        false => execute(connection, "ROLLBACK TO job"),
-    };
-    // Statement by statement, because only those are kept prepared, and this one runs for every job.
-    let ended = undone.and_then(|()| execute(connection, "RELEASE job"));
-    if let Err(error) = ended {
-        finished.keep = false;
-        let tell = finished.tell;
-        finished.tell = Box::new(move |_| tell(Err(error.to_string())));
+    execute(connection, "ROLLBACK")?;
+    if batch.len() == 1 {
+        return Ok(());
     }
-    finished
-}
-
-/// A job that cannot run still has somebody waiting: it runs against a connection that refuses everything.
-fn refused(job: Job, reason: &str) -> Finished {
-    let mut finished = job(&mut Refusing(reason.to_owned()));
-    finished.keep = false;
-    finished
+    execute(connection, "BEGIN IMMEDIATE")?;
+    for job in batch {
+        execute(connection, "SAVEPOINT job")?;
+        if !job.run(&mut SqliteSql::new(connection)) {
+            execute(connection, "ROLLBACK TO job")?;
+        }
+        execute(connection, "RELEASE job")?;
+    }
+    execute(connection, "COMMIT")
 }
 
 fn execute(connection: &Connection, statement: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(statement)?.execute([])?;
     Ok(())
-}
-
-struct Refusing(String);
-
-impl Sql for Refusing {
-    fn rows(&mut self, _: &str, _: &[Value]) -> Result<Vec<Row>> {
-        anyhow::bail!("{}", self.0)
-    }
-
-    fn run(&mut self, _: &str, _: &[Value]) -> Result<usize> {
-        anyhow::bail!("{}", self.0)
-    }
 }

@@ -43,7 +43,7 @@ async fn take_all(house: &House) -> Result<()> {
             let prepared = prepare(house, &raw).map_err(|error| format!("{error:#}"));
             house
                 .store
-                .write(move |sql| answer(sql, id, prepared))
+                .write(move |sql| answer(sql, id, &prepared))
                 .await?;
         }
     }
@@ -61,13 +61,13 @@ fn prepare(house: &House, raw: &RawRequest) -> Result<NewSession> {
 }
 
 /// Session and answer in one transaction: a crash leaves the row untaken or wholly taken.
-fn answer(sql: &mut dyn Sql, id: i64, prepared: Result<NewSession, String>) -> Result<()> {
+fn answer(sql: &mut dyn Sql, id: i64, prepared: &Result<NewSession, String>) -> Result<()> {
     let first = match prepared {
         Ok(new) => {
-            let created = sessions::create(sql, &new)?;
+            let created = sessions::create(sql, new)?;
             requests::take(sql, id, Ok(created.id()), now_ms())?
         }
-        Err(reason) => requests::take(sql, id, Err(&reason), now_ms())?,
+        Err(reason) => requests::take(sql, id, Err(reason), now_ms())?,
     };
     anyhow::ensure!(first, "request row {id} was taken by somebody else");
     Ok(())

@@ -68,11 +68,7 @@ impl Opened {
     }
 
     async fn complete(&self, claim: Claim) -> anyhow::Result<()> {
-        let ending = Ending {
-            step: SessionStep::Complete,
-            reason: EndReason::Completed,
-            detail: None,
-        };
+        let ending = Ending::new(SessionStep::Complete, EndReason::Completed, None);
         self.store
             .write(move |sql| {
                 tasks::settle(
@@ -392,7 +388,10 @@ async fn a_workspace_is_one_sessions_until_it_ends() {
             tasks::park(
                 sql,
                 &other,
-                &Parking::WorkspaceBusy { path, holder },
+                &Parking::WorkspaceBusy {
+                    path: path.clone(),
+                    holder: holder.clone(),
+                },
                 now_ms(),
             )
         })

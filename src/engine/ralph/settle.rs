@@ -104,9 +104,10 @@ impl Ralph {
             ..Settlement::default()
         };
         let ending = Ending {
-            step: SessionStep::Complete,
-            reason: EndReason::Completed,
-            detail: None,
+            answer: Some(answer),
+            verified: Some(verified),
+            tally: Tally::Completed,
+            ..Ending::new(SessionStep::Complete, EndReason::Completed, None)
         };
         let claim = self.claim;
         self.house
@@ -114,13 +115,6 @@ impl Ralph {
             .write(move |sql| {
                 let at_ms = now_ms();
                 tasks::settle(sql, &claim, TaskStep::Complete, &settlement, at_ms)?;
-                sessions::set_answer(
-                    sql,
-                    &claim.session_id,
-                    Some(&answer),
-                    Some(verified),
-                    Tally::Completed,
-                )?;
                 sessions::end(sql, &claim.session_id, &ending, at_ms)
             })
             .await
@@ -140,16 +134,17 @@ impl Ralph {
             ..Settlement::default()
         };
         let ending = Ending {
-            step,
-            reason,
-            detail: Some(detail),
+            answer,
+            tally: match task {
+                TaskStep::Cancel => Tally::Neither,
+                _ => Tally::Failed,
+            },
+            ..Ending::new(step, reason, Some(detail))
         };
         let claim = self.claim;
         self.house
             .store
-            .write(move |sql| {
-                end_unfinished(sql, &claim, task, &settlement, answer.as_deref(), &ending)
-            })
+            .write(move |sql| end_unfinished(sql, &claim, task, &settlement, &ending))
             .await
     }
 
@@ -251,16 +246,10 @@ pub fn end_unfinished(
     claim: &Claim,
     task: TaskStep,
     settlement: &Settlement,
-    answer: Option<&str>,
     ending: &Ending,
 ) -> Result<()> {
     let at_ms = now_ms();
     tasks::settle(sql, claim, task, settlement, at_ms)?;
-    let tally = match task {
-        TaskStep::Cancel => Tally::Neither,
-        _ => Tally::Failed,
-    };
-    sessions::set_answer(sql, &claim.session_id, answer, None, tally)?;
     sessions::end(sql, &claim.session_id, ending, at_ms)
 }
 

@@ -244,22 +244,17 @@ async fn a_killed_shim_means_lost_and_sweep_clears_the_rest() {
 
 #[tokio::test]
 async fn every_state_a_dead_daemon_may_leave_is_understood() {
-    let recorded = r#"{"exit":{"code":6},"cause":"finished","stdout_bytes":0,"stderr_bytes":0,"truncated":false,
+    let recorded = r#"S{"exit":{"code":6},"cause":"finished","stdout_bytes":0,"stderr_bytes":0,"truncated":false,
         "leftovers_killed":0,"started_at_ms":1,"ended_at_ms":2}"#;
     for (files, expected) in [
         (vec![], Some(0)),
         (vec![("program.json", "")], Some(0)),
-        (
-            vec![("program.json", "{"), ("lock", ""), ("shim.log", "x")],
-            Some(0),
-        ),
-        (vec![("lock", ""), ("exit.new", "    ")], Some(0)),
-        (vec![("lock", ""), ("started", "")], None),
-        (vec![("lock", ""), ("started", ""), ("exit.json", "")], None),
-        (
-            vec![("lock", ""), ("started", ""), ("exit.json", recorded)],
-            Some(6),
-        ),
+        (vec![("program.json", "{"), ("record", "")], Some(0)),
+        (vec![("record", "    ")], Some(0)),
+        (vec![("record", "S")], None),
+        (vec![("record", "S   ")], None),
+        (vec![("record", "S{\"exit\":")], None),
+        (vec![("record", recorded)], Some(6)),
     ] {
         let place = Place::new();
         fs::create_dir(place.dir()).unwrap();

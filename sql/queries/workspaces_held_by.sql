@@ -1,0 +1,1 @@
+SELECT path FROM workspaces WHERE holder_session_id = ?1
