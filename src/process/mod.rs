@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!  daemon side                          turn directory               shim side (no tokio, one thread)
-//!  supervise  start, adopt, stop   ──►  program.json            ──►  shim       claim the turn, record its end
+//!  supervise  start, adopt, stop   ──►  (program by stdin)      ──►  shim       claim the turn, record its end
 //!  look       how does it stand    ◄──  record                  ◄──  agent      start the program, contained
 //!  pidfd      wait for a process        (turn: names, lock)          watch      poll loop: time, signals, end of the tree
 //!  sweep      end a lost turn's tree                                 pump       capped copy of one stream

@@ -3,6 +3,7 @@
 //! that was started before, whatever became of it.
 
 use std::fs::File;
+use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
@@ -17,6 +18,7 @@ use crate::model::mask::Mask;
 
 /// Long enough for any path; the record of the end has a fixed room.
 const REASON_MAX_CHARS: usize = 800;
+const PROGRAM_MAX_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Runs as the shim of the turn in `dir`; returns the exit code. To be called first in `main`, before anything opens a
 /// file or starts a thread. What goes wrong before the agent's start is said on stderr, which the daemon reads.
@@ -54,9 +56,20 @@ fn serve(dir: &Path) -> Result<()> {
     if held.recorded()? != Recorded::Nothing {
         return Ok(());
     }
-    let program = turn::read_program(here)?;
+    let program = read_program()?;
     held.start()?;
     held.end(&run_turn(&program, &signals, &mark))
+}
+
+/// What to run comes on stdin, from the daemon's memory: nothing of it lies on the disk.
+fn read_program() -> Result<Program> {
+    let mut text = Vec::new();
+    std::io::stdin()
+        .lock()
+        .take(PROGRAM_MAX_BYTES)
+        .read_to_end(&mut text)
+        .context("read the program")?;
+    serde_json::from_slice(&text).context("understand the program")
 }
 
 fn run_turn(program: &Program, signals: &OwnedFd, mark: &str) -> Ended {

@@ -2,6 +2,7 @@
 //! It must keep nothing in memory that a killed daemon would miss: every step begins with a look at the directory.
 
 use std::fs::{DirBuilder, File};
+use std::io::{Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -100,11 +101,14 @@ impl Supervisor {
             .mode(0o700)
             .create(dir)
             .with_context(|| format!("create {}", dir.display()))?;
-        turn::write_program(dir, program)?;
+        let text = serde_json::to_vec(program).context("encode the program")?;
+        let mut stdin = in_memory("ralphd-program")?;
+        stdin
+            .write_all(&text)
+            .and_then(|()| stdin.rewind())
+            .context("hand over the program")?;
         // Its complaints, if any, are kept in memory: a file for them would be made and removed for every iteration.
-        let complaints = rustix::fs::memfd_create("ralphd-shim", MemfdFlags::CLOEXEC)
-            .map(File::from)
-            .context("make room for the shim's complaints")?;
+        let complaints = in_memory("ralphd-complaints")?;
         let stderr = complaints.try_clone().context("share the shim's stderr")?;
         // No code between fork and exec: so the standard library can spawn without copying the daemon's page tables.
         let child = Command::new(&self.shim)
@@ -114,7 +118,7 @@ impl Supervisor {
             .env_clear()
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .env(TURN_VARIABLE, mark)
-            .stdin(Stdio::null())
+            .stdin(stdin)
             .stdout(Stdio::null())
             .stderr(stderr)
             .spawn()
@@ -161,6 +165,12 @@ async fn asked(stop: &mut Receiver<bool>) {
     if stop.wait_for(|asked| *asked).await.is_err() {
         std::future::pending::<()>().await;
     }
+}
+
+/// A file that is nowhere on the disk.
+fn in_memory(name: &str) -> Result<File> {
+    let file = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC);
+    file.map(File::from).context("make a file in memory")
 }
 
 /// A shim that was just started, and where it complains.

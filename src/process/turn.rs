@@ -1,18 +1,16 @@
 //! The turn directory: the names of its files, who holds it, and how its records are written and read.
 //! It must not start or signal anything.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{self, OpenOptions};
+use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::lock::{self, Lock};
 use anyhow::{Context, Result};
 
-use super::{Ended, Program};
+use super::Ended;
 
-pub const PROGRAM: &str = "program.json";
 /// Locked by the shim all its life. Blank until the agent is started; then a mark, and at the end how it ended. One file for all
 /// three, because a turn is made and removed for every iteration, and files are what that costs.
 pub const RECORD: &str = "record";
@@ -20,7 +18,6 @@ pub const RECORD: &str = "record";
 /// Room for the record of the end, taken before the start; a full disk later must not cost the result.
 const RECORD_BYTES: usize = 4096;
 const STARTED: u8 = b'S';
-const PROGRAM_MAX_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Opens a file for writing that nobody else may read.
 pub fn private(create_new: bool) -> OpenOptions {
@@ -104,32 +101,6 @@ impl Held {
             .write_all_at(&text, 1)
             .context("write the turn's record")
     }
-}
-
-/// Writes under a name of its own and renames: a reader sees the old or the new, never a part.
-pub fn write_program(dir: &Path, program: &Program) -> Result<()> {
-    static DRAFTS: AtomicU64 = AtomicU64::new(0);
-    let draft = dir.join(format!(
-        "program.{}.{}",
-        std::process::id(),
-        DRAFTS.fetch_add(1, Ordering::Relaxed)
-    ));
-    let text = serde_json::to_vec(program).context("encode the program")?;
-    let written = private(false)
-        .truncate(true)
-        .open(&draft)
-        .and_then(|mut file| file.write_all(&text))
-        .and_then(|()| fs::rename(&draft, dir.join(PROGRAM)));
-    written.with_context(|| format!("write {}", dir.join(PROGRAM).display()))
-}
-
-pub fn read_program(dir: &Path) -> Result<Program> {
-    let path = dir.join(PROGRAM);
-    let mut text = Vec::new();
-    File::open(&path)
-        .and_then(|file| file.take(PROGRAM_MAX_BYTES).read_to_end(&mut text))
-        .with_context(|| format!("read {}", path.display()))?;
-    serde_json::from_slice(&text).with_context(|| format!("parse {}", path.display()))
 }
 
 #[cfg(test)]

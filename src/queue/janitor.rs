@@ -23,17 +23,17 @@ const FORGET_WORKERS_AFTER_MS: i64 = 7 * 24 * 3600 * 1000;
 pub async fn round(house: &House, worker_id: &str, claims: Vec<Claim>) -> Result<()> {
     let (worker, lease) = (worker_id.to_owned(), house.lease_until_ms());
     let held = claims.clone();
-    house
+    let running = house
         .store
         .write_quietly(move |sql| {
             workers::beat(sql, &worker, now_ms())?;
             for claim in &held {
                 tasks::renew(sql, claim, lease)?;
             }
-            Ok(())
+            tasks::running(sql)
         })
         .await?;
-    rescue(house, worker_id, &claims).await
+    rescue(house, worker_id, running, &claims).await
 }
 
 /// At the start of a daemon: whatever dead claimants left behind is taken back at once.
@@ -43,7 +43,8 @@ pub async fn recover(house: &House, worker_id: &str) -> Result<()> {
         .store
         .write(move |sql| workers::forget(sql, before))
         .await?;
-    rescue(house, worker_id, &[]).await?;
+    let running = house.store.read(tasks::running).await?;
+    rescue(house, worker_id, running, &[]).await?;
     forget_ended_turns(house).await
 }
 
@@ -66,8 +67,12 @@ async fn forget_ended_turns(house: &House) -> Result<()> {
     Ok(())
 }
 
-async fn rescue(house: &House, worker_id: &str, held: &[Claim]) -> Result<()> {
-    let running = house.store.read(tasks::running).await?;
+async fn rescue(
+    house: &House,
+    worker_id: &str,
+    running: Vec<Running>,
+    held: &[Claim],
+) -> Result<()> {
     for task in running {
         if held.contains(&task.claim) || !is_abandoned(house, worker_id, &task).await? {
             continue;

@@ -3,10 +3,10 @@
 
 use crate::store::{DATABASE_FILE, Store};
 use anyhow::{Context, Result};
+use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use tokio::net::UnixDatagram;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 /// How long a row written by `sqlite3` may go unnoticed.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -19,7 +19,7 @@ fn doorbell(state: &Path) -> PathBuf {
 
 /// Wakes the daemon of this state directory, if one is there.
 pub fn ring(state: &Path) {
-    if let Ok(socket) = std::os::unix::net::UnixDatagram::unbound() {
+    if let Ok(socket) = UnixDatagram::unbound() {
         let _ = socket.set_nonblocking(true);
         let _ = socket.send_to(&[1], doorbell(state));
     }
@@ -33,6 +33,8 @@ fn look_at_log(state: &Path) -> Option<(u64, SystemTime)> {
 }
 
 /// Pokes the store whenever another process has committed, until shutdown.
+///
+/// The looking is done by a thread of its own: it wakes once a look, where a timer of the runtime wakes two or three times.
 pub async fn listen(
     store: Store,
     state: PathBuf,
@@ -43,24 +45,18 @@ pub async fn listen(
     let _ = std::fs::remove_file(&path);
     let bell = UnixDatagram::bind(&path)
         .with_context(|| format!("cannot listen on {}", path.display()))?;
-    let mut log = look_at_log(&state);
+    bell.set_read_timeout(Some(LOOK_EVERY))?;
+    let (news, mut heard) = mpsc::channel(1);
+    let (watched, down) = (state.clone(), shutdown.clone());
+    let looking = std::thread::Builder::new()
+        .name("look-for-others".to_owned())
+        .spawn(move || look(&bell, &watched, &news, &down))?;
     let mut known = store.foreign_version().await?;
-    let mut ring = [0u8; 1];
-    let mut unchanged_looks = 0;
     while !*shutdown.borrow() {
-        let rung = tokio::select! {
-            _ = tokio::time::sleep(LOOK_EVERY) => false,
-            _ = bell.recv(&mut ring) => true,
+        tokio::select! {
+            Some(()) = heard.recv() => {}
             _ = shutdown.changed() => break,
-        };
-        // Before SQLite is asked, so that a write in between shows at the next look.
-        let seen = look_at_log(&state);
-        if !rung && seen == log && unchanged_looks < ASK_EVERY_LOOKS {
-            unchanged_looks += 1;
-            continue;
         }
-        log = seen;
-        unchanged_looks = 0;
         match store.foreign_version().await {
             Ok(now) if now == known => {}
             Ok(now) => {
@@ -70,6 +66,27 @@ pub async fn listen(
             Err(error) => tracing::error!("cannot look for changes by others: {error:#}"),
         }
     }
+    ring(&state);
+    let _ = tokio::task::spawn_blocking(move || looking.join()).await;
     let _ = std::fs::remove_file(&path);
     Ok(())
+}
+
+/// Tells of a ring, of a changed log, and now and then without a reason.
+fn look(bell: &UnixDatagram, state: &Path, news: &mpsc::Sender<()>, down: &watch::Receiver<bool>) {
+    let mut log = None;
+    let mut unchanged_looks = 0;
+    while !*down.borrow() {
+        let rung = bell.recv(&mut [0u8; 1]).is_ok();
+        // Before SQLite is asked, so that a write in between shows at the next look.
+        let seen = look_at_log(state);
+        if !rung && seen == log && unchanged_looks < ASK_EVERY_LOOKS {
+            unchanged_looks += 1;
+            continue;
+        }
+        log = seen;
+        unchanged_looks = 0;
+        // A full channel is a look that is still owed.
+        let _ = news.try_send(());
+    }
 }

@@ -248,8 +248,7 @@ async fn every_state_a_dead_daemon_may_leave_is_understood() {
         "leftovers_killed":0,"started_at_ms":1,"ended_at_ms":2}"#;
     for (files, expected) in [
         (vec![], Some(0)),
-        (vec![("program.json", "")], Some(0)),
-        (vec![("program.json", "{"), ("record", "")], Some(0)),
+        (vec![("record", "")], Some(0)),
         (vec![("record", "    ")], Some(0)),
         (vec![("record", "S")], None),
         (vec![("record", "S   ")], None),

@@ -62,7 +62,7 @@ fn a_session_leaves_rows_and_files_behind() {
     assert!(iteration.prompt().starts_with("Which colour has the sky?"));
     let output = std::fs::read_to_string(&iteration.output_file).unwrap();
     assert_eq!(output, "The sky is blue.\nTASK_COMPLETE\n");
-    assert_eq!(iteration.final_text.as_deref(), Some(output.as_str()));
+    assert_eq!(iteration.final_text.as_deref(), Some(output.trim_end()));
     for file in [&iteration.prompt_file, &iteration.output_file] {
         let mode = file.metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{} is for others", file.display());
