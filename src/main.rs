@@ -16,6 +16,6 @@ fn main() {
 fn shim() -> Option<i32> {
     let mut words = std::env::args_os().skip(1);
     let is_shim = words.next()? == "shim";
-    let directory = words.next().filter(|_| is_shim)?;
-    Some(ralphd::process::shim_main(Path::new(&directory)))
+    let record = words.next().filter(|_| is_shim)?;
+    Some(ralphd::process::shim_main(Path::new(&record)))
 }

@@ -34,8 +34,8 @@ pub struct Turn {
     pub commission: Commission,
     pub prompt_file: PathBuf,
     pub output_file: PathBuf,
-    /// Where the supervision of this turn keeps its files.
-    pub turn_directory: PathBuf,
+    /// Where the supervision of this turn keeps its record.
+    pub turn_record: PathBuf,
     pub timeout: Duration,
     pub silence: Option<Duration>,
     /// Names of environment variables the request wants passed on.

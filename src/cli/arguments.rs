@@ -87,7 +87,7 @@ pub enum Verb {
     Man(Man),
     /// Supervise one turn (started by the daemon)
     #[command(hide = true)]
-    Shim { directory: PathBuf },
+    Shim { record: PathBuf },
     /// Play one iteration of the built-in agent (started by the daemon)
     #[command(hide = true)]
     Rehearse,

@@ -36,7 +36,7 @@ pub fn run(arguments: Arguments) -> Exit {
     let verb = arguments.verb;
     let outcome = match verb {
         // These need neither configuration nor state.
-        Verb::Shim { directory } => return Exit::Code(crate::process::shim_main(&directory)),
+        Verb::Shim { record } => return Exit::Code(crate::process::shim_main(&record)),
         Verb::Rehearse => return init::rehearse(),
         Verb::Schema(what) => reference::schema(&what),
         Verb::Completions(shell) => reference::completions(&shell),

@@ -39,14 +39,14 @@ impl House {
         self.state.join("logs").join(session)
     }
 
-    /// Where the supervision of one turn keeps its files.
-    pub fn turn_directory(&self, turn: &str) -> PathBuf {
-        turn_directory(&self.state, turn)
+    /// Where the supervision of one turn keeps its record.
+    pub fn turn_record(&self, turn: &str) -> PathBuf {
+        turn_record(&self.state, turn)
     }
 }
 
-/// Where the supervision of one turn keeps its files.
-pub fn turn_directory(state: &Path, turn: &str) -> PathBuf {
+/// Where the supervision of one turn keeps its record.
+pub fn turn_record(state: &Path, turn: &str) -> PathBuf {
     state.join("turns").join(turn)
 }
 

@@ -1,11 +1,11 @@
 //! The only place in ralphd that starts a program: its words, and the map of the parts.
 //!
-//! A turn of an agent outlives the daemon. The daemon prepares a turn directory and starts its own binary as a
-//! *shim* on it; the shim owns the agent: its output files, its exit status, its whole process tree. The two share
-//! nothing but the directory, so either may die without the other noticing.
+//! A turn of an agent outlives the daemon. The daemon starts its own binary as a *shim* on a
+//! record of the turn, one file; the shim owns the agent: its output files, its exit status, its whole process tree. The two share
+//! nothing but that file, so either may die without the other noticing.
 //!
 //! ```text
-//!  daemon side                          turn directory               shim side (no tokio, one thread)
+//!  daemon side                          the turn's record            shim side (no tokio, one thread)
 //!  supervise  start, adopt, stop   ──►  (program by stdin)      ──►  shim       claim the turn, record its end
 //!  look       how does it stand    ◄──  record                  ◄──  agent      start the program, contained
 //!  pidfd      wait for a process        (turn: names, lock)          watch      poll loop: time, signals, end of the tree
@@ -44,10 +44,10 @@ pub use shim::shim_main;
 pub use supervise::Supervisor;
 pub use sweep::{sweep, sweep_aside};
 
-/// The variable that marks every process of a turn; its value is the file name of the turn directory.
+/// The variable that marks every process of a turn; its value is the file name of the turn's record.
 pub const TURN_VARIABLE: &str = "RALPHD_TURN";
 
-/// What to run and within which bounds. Relative paths are taken from the turn directory.
+/// What to run and within which bounds. Paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
@@ -57,6 +57,7 @@ pub struct Program {
     pub stdin: Option<PathBuf>,
     /// Created or emptied, mode 0600.
     pub stdout: PathBuf,
+    /// Created with the first byte.
     pub stderr: PathBuf,
     /// Per stream. What comes after it is drained and thrown away; the file then ends with a note.
     pub output_cap_bytes: u64,
@@ -121,7 +122,7 @@ pub struct Ended {
     pub ended_at_ms: i64,
 }
 
-/// How a turn stands, by its directory alone.
+/// How a turn stands, by its record alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sighting {
     NeverStarted,

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 
 use rustix::io::Errno;
 
@@ -13,9 +14,31 @@ pub const BUFFER_BYTES: usize = 64 * 1024;
 /// A process left behind may write for ever; no pipe holds more than this by default.
 const DRAIN_MAX_BYTES: u64 = 1024 * 1024;
 
+/// Where a stream is kept.
+pub enum Sink {
+    Open(File),
+    /// Made with the first byte: most agents say nothing on stderr.
+    OnDemand(PathBuf),
+    /// A write failed: going on after it would leave a hole in the middle.
+    Closed,
+}
+
+impl Sink {
+    fn open(&mut self) -> Option<&mut File> {
+        if let Sink::OnDemand(path) = self {
+            let made = super::turn::private(false).truncate(true).open(&*path);
+            *self = made.map_or(Sink::Closed, Sink::Open);
+        }
+        match self {
+            Sink::Open(file) => Some(file),
+            _ => None,
+        }
+    }
+}
+
 pub struct Pump {
     pipe: Option<OwnedFd>,
-    file: Option<File>,
+    sink: Sink,
     cap_bytes: u64,
     seen_bytes: u64,
     kept_bytes: u64,
@@ -32,10 +55,10 @@ pub enum Flow {
 
 impl Pump {
     /// `pipe` must be non-blocking.
-    pub fn new(pipe: OwnedFd, file: File, cap_bytes: u64, mask: MaskedStream) -> Self {
+    pub fn new(pipe: OwnedFd, sink: Sink, cap_bytes: u64, mask: MaskedStream) -> Self {
         Self {
             pipe: Some(pipe),
-            file: Some(file),
+            sink,
             cap_bytes,
             seen_bytes: 0,
             kept_bytes: 0,
@@ -98,23 +121,21 @@ impl Pump {
         self.write(fitting);
     }
 
-    /// A failed write ends the writing for good: going on after it would leave a hole in the middle.
+    /// A failed write ends the writing for good.
     fn write(&mut self, mut bytes: &[u8]) {
-        while let (Some(file), false) = (&mut self.file, bytes.is_empty()) {
+        while !bytes.is_empty() {
+            let Some(file) = self.sink.open() else {
+                self.truncated = true;
+                return;
+            };
             match file.write(bytes) {
                 Ok(written) if written > 0 => {
                     self.kept_bytes += written as u64;
                     bytes = &bytes[written..];
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                _ => {
-                    self.file = None;
-                    self.truncated = true;
-                }
+                _ => self.sink = Sink::Closed,
             }
-        }
-        if self.file.is_none() && !bytes.is_empty() {
-            self.truncated = true;
         }
     }
 
@@ -129,10 +150,10 @@ impl Pump {
             "\n[ralphd: output truncated after {} bytes]\n",
             self.kept_bytes
         );
-        let file = self
-            .file
-            .take()
-            .or_else(|| File::options().append(true).open(path).ok());
+        let file = match std::mem::replace(&mut self.sink, Sink::Closed) {
+            Sink::Open(file) => Some(file),
+            _ => File::options().append(true).open(path).ok(),
+        };
         // On a full disk the note is lost as well; the record of the end still says `truncated`.
         if let Some(mut file) = file {
             let _ = file.write_all(note.as_bytes());
@@ -150,7 +171,8 @@ mod tests {
         rustix::io::ioctl_fionbio(&reader, true).unwrap();
         let target = tempfile::NamedTempFile::new().unwrap();
         let file = target.reopen().unwrap();
-        let mut pump = Pump::new(reader.into(), file, cap_bytes, Mask::default().stream());
+        let sink = Sink::Open(file);
+        let mut pump = Pump::new(reader.into(), sink, cap_bytes, Mask::default().stream());
         let mut buffer = [0; 8];
         writer.write_all(input).unwrap();
         pump.drain(&mut buffer);
@@ -190,7 +212,12 @@ mod tests {
         let (reader, mut writer) = std::io::pipe().unwrap();
         rustix::io::ioctl_fionbio(&reader, true).unwrap();
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let mut pump = Pump::new(reader.into(), full, 100, Mask::default().stream());
+        let mut pump = Pump::new(
+            reader.into(),
+            Sink::Open(full),
+            100,
+            Mask::default().stream(),
+        );
         writer.write_all(b"lost").unwrap();
         pump.drain(&mut [0; 8]);
         writer.write_all(b"lost too").unwrap();

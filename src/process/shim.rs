@@ -1,4 +1,4 @@
-//! The shim's main: claims a turn directory, runs its agent once, and records how it ended.
+//! The shim's main: claims a turn, runs its agent once, and records how it ended.
 //! No tokio, no threads: it is started for every iteration and has to be quick and small. It must never run a turn
 //! that was started before, whatever became of it.
 
@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::cgroup::Cgroup;
-use super::pump::Pump;
+use super::pump::{Pump, Sink};
 use super::turn::{self, Recorded};
 use super::watch::{Seen, Watch};
 use super::{Cause, Ended, Exit, Program, agent, now_ms, signals};
@@ -20,10 +20,10 @@ use crate::model::mask::Mask;
 const REASON_MAX_CHARS: usize = 800;
 const PROGRAM_MAX_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Runs as the shim of the turn in `dir`; returns the exit code. To be called first in `main`, before anything opens a
+/// Runs as the shim of the turn of this record; returns the exit code. To be called first in `main`, before anything opens a
 /// file or starts a thread. What goes wrong before the agent's start is said on stderr, which the daemon reads.
-pub fn shim_main(dir: &Path) -> i32 {
-    match serve(dir) {
+pub fn shim_main(record: &Path) -> i32 {
+    match serve(record) {
         Ok(()) => 0,
         Err(error) => {
             eprintln!("ralphd shim: {error:#}");
@@ -32,7 +32,7 @@ pub fn shim_main(dir: &Path) -> i32 {
     }
 }
 
-fn serve(dir: &Path) -> Result<()> {
+fn serve(record: &Path) -> Result<()> {
     signals::close_inherited();
     // `/proc/self/exe` would show as "exe" in a list of processes; a refusal is no harm.
     let _ = rustix::thread::set_name(c"ralphd-shim");
@@ -41,16 +41,13 @@ fn serve(dir: &Path) -> Result<()> {
     let _ = rustix::process::setsid();
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .context("become the reaper of orphans")?;
-    let mark = dir
+    let mark = record
         .file_name()
-        .context("the turn directory has no name")?
+        .context("the turn has no name")?
         .to_string_lossy()
         .into_owned();
-    // From here on all names are relative: if the directory is replaced by another of the same name, nothing of
-    // this shim reaches the new one.
-    std::env::set_current_dir(dir).with_context(|| format!("enter {}", dir.display()))?;
-    let here = Path::new(".");
-    let Some(held) = turn::take(here)? else {
+    // From here on the record is known by its open file alone: another of the same name is not reached.
+    let Some(held) = turn::take(record)? else {
         return Ok(());
     };
     if held.recorded()? != Recorded::Nothing {
@@ -108,14 +105,21 @@ fn run_turn(program: &Program, signals: &OwnedFd, mark: &str) -> Ended {
 }
 
 fn run_agent(program: &Program, signals: &OwnedFd, mark: &str) -> Result<Seen, String> {
-    let (stdout, stderr) = (create(&program.stdout)?, create(&program.stderr)?);
+    let stdout = create(&program.stdout)?;
+    // What an earlier run of the same turn said there is not this one's.
+    let _ = std::fs::remove_file(&program.stderr);
     let cgroup = Cgroup::create(mark);
     let seen = agent::start(program, cgroup.as_ref().and_then(Cgroup::entrance)).map(|agent| {
         let cap_bytes = program.output_cap_bytes;
         let mask = Mask::of_environment(readable_environment(), &program.secret_names);
         let streams = [
-            Pump::new(agent.stdout, stdout, cap_bytes, mask.stream()),
-            Pump::new(agent.stderr, stderr, cap_bytes, mask.stream()),
+            Pump::new(agent.stdout, Sink::Open(stdout), cap_bytes, mask.stream()),
+            Pump::new(
+                agent.stderr,
+                Sink::OnDemand(program.stderr.clone()),
+                cap_bytes,
+                mask.stream(),
+            ),
         ];
         Watch::new(
             program,

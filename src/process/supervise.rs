@@ -49,35 +49,36 @@ impl Supervisor {
     /// and its end is still waited for. Dropping the future leaves the turn running.
     pub async fn run(
         &self,
-        dir: &Path,
+        record: &Path,
         program: &Program,
         environment: &[(String, String)],
         mut stop: Receiver<bool>,
     ) -> Result<Outcome> {
-        let dir = std::path::absolute(dir).with_context(|| format!("resolve {}", dir.display()))?;
+        let record =
+            std::path::absolute(record).with_context(|| format!("resolve {}", record.display()))?;
         let mut starts = 0;
         let mut complaints = String::new();
         loop {
-            match look(&dir)? {
+            match look(&record)? {
                 Sighting::Ended(ended) => return Ok(Outcome::Ended(ended)),
                 Sighting::Lost => return Ok(Outcome::Lost),
                 Sighting::Running { shim_pid } => {
-                    if let Some(shim) = adopt(&dir, shim_pid)? {
-                        wait_for_end(&dir, &shim, &mut stop).await?;
+                    if let Some(shim) = adopt(&record, shim_pid)? {
+                        wait_for_end(&record, &shim, &mut stop).await?;
                     }
                 }
                 Sighting::NeverStarted if starts == SHIM_STARTS_MAX => {
                     bail!(
                         "{}: the shim ended {starts} times before the agent's start: {}",
-                        dir.display(),
+                        record.display(),
                         complaints
                     );
                 }
                 Sighting::NeverStarted => {
                     starts += 1;
-                    let mut started = self.start(&dir, program, environment)?;
+                    let mut started = self.start(&record, program, environment)?;
                     if let Some(shim) = &started.shim {
-                        wait_for_end(&dir, shim, &mut stop).await?;
+                        wait_for_end(&record, shim, &mut stop).await?;
                     }
                     // Only to leave no zombie: how the turn went is in the directory.
                     let _ = started.child.wait().await;
@@ -89,18 +90,21 @@ impl Supervisor {
 
     fn start(
         &self,
-        dir: &Path,
+        record: &Path,
         program: &Program,
         environment: &[(String, String)],
     ) -> Result<Started> {
-        let mark = dir
+        let mark = record
             .file_name()
-            .with_context(|| format!("{} has no name", dir.display()))?;
+            .with_context(|| format!("{} has no name", record.display()))?;
+        let directory = record
+            .parent()
+            .context("a turn's record needs a directory")?;
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
-            .create(dir)
-            .with_context(|| format!("create {}", dir.display()))?;
+            .create(directory)
+            .with_context(|| format!("create {}", directory.display()))?;
         let text = serde_json::to_vec(program).context("encode the program")?;
         let mut stdin = in_memory("ralphd-program")?;
         stdin
@@ -114,7 +118,7 @@ impl Supervisor {
         let child = Command::new(&self.shim)
             .arg0("ralphd")
             .arg("shim")
-            .arg(dir)
+            .arg(record)
             .env_clear()
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .env(TURN_VARIABLE, mark)
@@ -138,20 +142,20 @@ impl Supervisor {
 
 /// The shim that holds the turn. The lock is asked again once the descriptor is open: if the same number still
 /// holds it, the descriptor is the shim's and not that of a process which got its number.
-fn adopt(dir: &Path, pid: i32) -> Result<Option<Handle>> {
+fn adopt(record: &Path, pid: i32) -> Result<Option<Handle>> {
     let Some(shim) = Handle::open(pid).context("watch the shim")? else {
         return Ok(None);
     };
-    Ok((turn::holder(dir)? == Some(pid)).then_some(shim))
+    Ok((turn::holder(record)? == Some(pid)).then_some(shim))
 }
 
-async fn wait_for_end(dir: &Path, shim: &Handle, stop: &mut Receiver<bool>) -> Result<()> {
+async fn wait_for_end(record: &Path, shim: &Handle, stop: &mut Receiver<bool>) -> Result<()> {
     tokio::select! {
         ended = shim.ended() => return ended.context("wait for the shim"),
         () = asked(stop) => {}
     }
     // A shim has its signals in hand once it holds the lock; before, it would just die of this one.
-    while turn::holder(dir)? != Some(shim.pid) {
+    while turn::holder(record)? != Some(shim.pid) {
         if let Ok(ended) = tokio::time::timeout(LOCK_POLL, shim.ended()).await {
             return ended.context("wait for the shim");
         }

@@ -12,7 +12,7 @@ use super::tree;
 const SWEEP_MAX: Duration = Duration::from_secs(10);
 const SWEEP_PAUSE: Duration = Duration::from_millis(2);
 
-/// Kills every process of the turn `turn_mark` (the file name of its directory), by its environment and its control
+/// Kills every process of the turn `turn_mark` (the file name of its record), by its environment and its control
 /// group, and waits until they are gone; returns how many there were. It blocks for some milliseconds.
 ///
 /// A process that was started with a cleaned environment, outside any marked process, is not found this way.

@@ -1,4 +1,4 @@
-//! The turn directory: the names of its files, who holds it, and how its records are written and read.
+//! The record of a turn, one file: who holds it, whether its agent was started, how it ended.
 //! It must not start or signal anything.
 
 use std::fs::{self, OpenOptions};
@@ -10,10 +10,6 @@ use crate::lock::{self, Lock};
 use anyhow::{Context, Result};
 
 use super::Ended;
-
-/// Locked by the shim all its life. Blank until the agent is started; then a mark, and at the end how it ended. One file for all
-/// three, because a turn is made and removed for every iteration, and files are what that costs.
-pub const RECORD: &str = "record";
 
 /// Room for the record of the end, taken before the start; a full disk later must not cost the result.
 const RECORD_BYTES: usize = 4096;
@@ -44,22 +40,25 @@ pub struct Held {
 }
 
 /// Takes the turn for the life of this process; none when another shim has it.
-pub fn take(dir: &Path) -> Result<Option<Held>> {
-    let lock = lock::take(&dir.join(RECORD))?;
+///
+/// The file is locked by the shim all its life, blank until the agent is started, then holds a mark, and at the end how it
+/// ended. One file for all of it, because one is made and removed for every iteration, and making files is what that costs.
+pub fn take(record: &Path) -> Result<Option<Held>> {
+    let lock = lock::take(record)?;
     Ok(lock.map(|lock| Held { lock }))
 }
 
 /// The process id of the shim that has the turn.
-pub fn holder(dir: &Path) -> Result<Option<i32>> {
-    lock::holder(&dir.join(RECORD))
+pub fn holder(record: &Path) -> Result<Option<i32>> {
+    lock::holder(record)
 }
 
 /// What is recorded of the turn; for everybody but its holder.
-pub fn recorded(dir: &Path) -> Result<Recorded> {
-    match fs::read(dir.join(RECORD)) {
+pub fn recorded(record: &Path) -> Result<Recorded> {
+    match fs::read(record) {
         Ok(bytes) => Ok(understand(&bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Recorded::Nothing),
-        Err(error) => Err(error).with_context(|| format!("read {}", dir.join(RECORD).display())),
+        Err(error) => Err(error).with_context(|| format!("read {}", record.display())),
     }
 }
 
@@ -118,8 +117,9 @@ mod tests {
             (r#"S{"exit":{"code":0}}"#, Recorded::Started),
         ] {
             let dir = tempfile::tempdir().unwrap();
-            fs::write(dir.path().join(RECORD), text).unwrap();
-            assert_eq!(recorded(dir.path()).unwrap(), expected, "{text:?}");
+            let record = dir.path().join("turn");
+            fs::write(&record, text).unwrap();
+            assert_eq!(recorded(&record).unwrap(), expected, "{text:?}");
         }
     }
 
@@ -136,7 +136,7 @@ mod tests {
             started_at_ms: 4,
             ended_at_ms: 5,
         };
-        let held = take(dir.path()).unwrap().unwrap();
+        let held = take(&dir.path().join("turn")).unwrap().unwrap();
         assert_eq!(held.recorded().unwrap(), Recorded::Nothing);
         held.start().unwrap();
         assert_eq!(held.recorded().unwrap(), Recorded::Started);
@@ -145,10 +145,11 @@ mod tests {
     }
 
     #[test]
-    fn nobody_holds_a_directory_without_a_shim() {
+    fn nobody_holds_a_record_without_a_shim() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(holder(dir.path()).unwrap(), None);
-        fs::write(dir.path().join(RECORD), "").unwrap();
-        assert_eq!(holder(dir.path()).unwrap(), None);
+        let record = dir.path().join("turn");
+        assert_eq!(holder(&record).unwrap(), None);
+        fs::write(&record, "").unwrap();
+        assert_eq!(holder(&record).unwrap(), None);
     }
 }

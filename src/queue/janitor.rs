@@ -3,7 +3,7 @@
 
 use super::identity;
 use crate::clock::now_ms;
-use crate::engine::{House, turn_directory};
+use crate::engine::{House, turn_record};
 use crate::model::session::{EndReason, SessionStep};
 use crate::model::task::TaskStep;
 use crate::process::{self, Sighting};
@@ -105,7 +105,7 @@ fn clear_up(state: &Path, iteration: Option<&str>) -> Result<bool> {
     let Some(iteration) = iteration else {
         return Ok(false);
     };
-    match process::look(&turn_directory(state, iteration))? {
+    match process::look(&turn_record(state, iteration))? {
         Sighting::Running { .. } | Sighting::Ended(_) | Sighting::NeverStarted => Ok(false),
         Sighting::Lost => {
             let killed = process::sweep(iteration);

@@ -64,12 +64,7 @@ impl Command {
         let environment = self.environment(&turn);
         let mut tail = Tail::new(turn.output_file.clone(), self.profile.format);
         let supervisor = &self.supervision.supervisor;
-        let run = supervisor.run(
-            &turn.turn_directory,
-            &program,
-            &environment,
-            turn.stop.clone(),
-        );
+        let run = supervisor.run(&turn.turn_record, &program, &environment, turn.stop.clone());
         tokio::pin!(run);
         let outcome = loop {
             tokio::select! {

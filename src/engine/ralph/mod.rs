@@ -62,6 +62,8 @@ struct Ralph {
     answers: Vec<crate::store::humans::HumanRequest>,
     guidance: Vec<crate::store::guidance::Guidance>,
     memory: fingerprint::Memory,
+    /// Turns whose files are no longer needed.
+    recorded_turns: Vec<String>,
 }
 
 impl Ralph {
@@ -101,6 +103,7 @@ impl Ralph {
             answers: Vec::new(),
             guidance: Vec::new(),
             memory: fingerprint::Memory::default(),
+            recorded_turns: Vec::new(),
             house,
             claim,
             signals,

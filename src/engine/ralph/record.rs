@@ -1,4 +1,4 @@
-//! A judged turn becomes a row; then the files of its supervision may go.
+//! A judged turn becomes a row; the files of its supervision may go then.
 
 use super::Ralph;
 use super::judge::Judged;
@@ -21,8 +21,20 @@ impl Ralph {
             .store
             .write(move |sql| iterations::end(sql, &claim, &ended, lease))
             .await?;
-        process::forget(&self.house.turn_directory(&turn.id))?;
-        process::forget(&self.house.turn_directory(&verify_turn(&turn.id)))
+        self.recorded_turns.push(turn.id.clone());
+        Ok(())
+    }
+
+    /// Removes the files of recorded turns. Not after each of them: file systems are slow to make files where some were just
+    /// removed, and the next iteration makes its own. What a crash leaves behind is removed at the next start.
+    pub(super) fn clear_away(&mut self) {
+        for turn in std::mem::take(&mut self.recorded_turns) {
+            for name in [verify_turn(&turn), turn] {
+                if let Err(error) = process::forget(&self.house.turn_record(&name)) {
+                    tracing::warn!("an ended turn's files stay: {error:#}");
+                }
+            }
+        }
     }
 
     fn as_row(&self, turn: &UnderWay, judged: Judged) -> EndedIteration {

@@ -17,7 +17,8 @@ use serde_json::{Value as Json, json};
 const MAX_SUMMARY_CHARS: usize = 200;
 
 impl Ralph {
-    pub(super) async fn settle(self, stop: Stop) -> Result<()> {
+    pub(super) async fn settle(mut self, stop: Stop) -> Result<()> {
+        self.clear_away();
         match stop {
             Stop::Done(verified) => self.complete(verified).await,
             Stop::Cancelled => {

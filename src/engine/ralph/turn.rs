@@ -54,7 +54,7 @@ impl UnderWay {
             commission: ralph.commission(),
             prompt_file: self.prompt_file.clone(),
             output_file: self.output_file.clone(),
-            turn_directory: ralph.house.turn_directory(&self.id),
+            turn_record: ralph.house.turn_record(&self.id),
             timeout: ralph.time_for_a_turn(),
             silence: ralph.mission.silence_timeout,
             environment: ralph.mission.environment.clone(),

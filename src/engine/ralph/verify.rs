@@ -74,7 +74,7 @@ impl Ralph {
     /// Unlike an agent's turn, a check may simply be run again, once nothing of the first is left. But not for ever.
     async fn run_check(&self, turn: &UnderWay, program: &Program) -> Result<Outcome> {
         let mark = verify_turn(&turn.id);
-        let directory = self.house.turn_directory(&mark);
+        let directory = self.house.turn_record(&mark);
         let mut environment = process::allowed_environment(&self.environment_names());
         environment.extend(crate::agent::commission_environment(&self.commission()));
         if was_stopped(&directory)? {
