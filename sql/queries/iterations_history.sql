@@ -1,4 +1,4 @@
--- What the loop needs of the past, every time round: the end of each final text, but long texts only where they are used.
+-- What the loop needs of the past after an iteration it knows: the end of each final text, but long texts only where they are used.
 SELECT id, session_id, task_id, number, verdict, counted, exit_code, exit_signal, failure_class, failure_detail, reset_at_ms,
     substr(final_text, -400) AS final_text,
     prompt_file, output_file,
@@ -7,4 +7,4 @@ SELECT id, session_id, task_id, number, verdict, counted, exit_code, exit_signal
     CASE WHEN number = (SELECT max(number) FROM iterations WHERE session_id = ?1) THEN verify_tail END AS verify_tail,
     tampered, question, fingerprint, progressed, git_commit, cost_usd, input_tokens, output_tokens, tool_call_count,
     started_at_ms, ended_at_ms
-FROM iterations WHERE session_id = ?1 ORDER BY number
+FROM iterations WHERE session_id = ?1 AND number > ?2 ORDER BY number

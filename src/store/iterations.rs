@@ -217,9 +217,9 @@ pub fn of_session(sql: &mut dyn Sql, session: &str) -> Result<Vec<Iteration>> {
     rows.iter().map(from_row).collect()
 }
 
-/// The same, with long texts only where the loop uses them.
-pub fn history(sql: &mut dyn Sql, session: &str) -> Result<Vec<Iteration>> {
-    let rows = sql.rows(query!("iterations_history"), values![session])?;
+/// Those after a number, with long texts only where the loop uses them.
+pub fn history(sql: &mut dyn Sql, session: &str, after: i64) -> Result<Vec<Iteration>> {
+    let rows = sql.rows(query!("iterations_history"), values![session, after])?;
     rows.iter().map(from_row).collect()
 }
 

@@ -21,18 +21,22 @@ impl Ralph {
     /// Reads the session, its iterations and its answers as they are now.
     pub(super) async fn look(&mut self) -> Result<()> {
         let id = self.claim.session_id.clone();
+        // An ended iteration does not change any more: only what came after it is read.
+        self.history
+            .retain(|iteration| iteration.ended_at_ms.is_some());
+        let known = self.history.last().map_or(0, |last| last.number);
         let (session, history, answers, guidance) = self
             .house
             .store
             .read(move |sql| {
                 let session = sessions::expect(sql, &id)?;
-                let history = iterations::history(sql, &id)?;
+                let history = iterations::history(sql, &id, known)?;
                 let answers = humans::of_session(sql, &id)?;
                 Ok((session, history, answers, guidance::of_session(sql, &id)?))
             })
             .await?;
         self.session = session;
-        self.history = history;
+        self.history.extend(history);
         self.answers = answers;
         self.guidance = guidance;
         Ok(())
