@@ -145,6 +145,14 @@ impl Row {
         Ok(self.optional_int(column)? == Some(1))
     }
 
+    /// JSON, or nothing where the column is null.
+    pub fn optional_json(&self, column: &str) -> Result<Option<serde_json::Value>> {
+        self.optional_text(column)?
+            .map(|text| serde_json::from_str(&text))
+            .transpose()
+            .with_context(|| format!("column {column} is not JSON"))
+    }
+
     /// A word of a closed set.
     pub fn word<W: FromStr>(&self, column: &str) -> Result<W>
     where

@@ -8,7 +8,7 @@ use crate::model::event::EventType;
 use crate::model::failure::{Failure, FailureClass};
 use crate::model::iteration::Verdict;
 use crate::model::usage::Usage;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde_json::{Value as Json, json};
 
 /// An iteration as stored.
@@ -254,13 +254,6 @@ fn hold_claim(sql: &mut dyn Sql, claim: &Claim, lease_until_ms: i64) -> Result<(
     bail!(ClaimLost(claim.task_id.clone()))
 }
 
-fn json_column(row: &Row, column: &str) -> Result<Option<Json>> {
-    row.optional_text(column)?
-        .map(|text| serde_json::from_str(&text))
-        .transpose()
-        .with_context(|| format!("column {column} is not JSON"))
-}
-
 fn from_row(row: &Row) -> Result<Iteration> {
     let flag = |column: &str| -> Result<Option<bool>> {
         Ok(row.optional_int(column)?.map(|number| number == 1))
@@ -280,12 +273,14 @@ fn from_row(row: &Row) -> Result<Iteration> {
         final_text: row.optional_text("final_text")?,
         prompt_file: row.text("prompt_file")?,
         output_file: row.text("output_file")?,
-        handoff: json_column(row, "handoff")?,
+        handoff: row.optional_json("handoff")?,
         handoff_problem: row.optional_text("handoff_problem")?,
         verify_passed: flag("verify_passed")?,
         verify_tail: row.optional_text("verify_tail")?,
-        tampered: json_column(row, "tampered")?.and_then(|list| serde_json::from_value(list).ok()),
-        question: json_column(row, "question")?,
+        tampered: row
+            .optional_json("tampered")?
+            .and_then(|list| serde_json::from_value(list).ok()),
+        question: row.optional_json("question")?,
         fingerprint: row.optional_text("fingerprint")?,
         progressed: flag("progressed")?,
         git_commit: row.optional_text("git_commit")?,

@@ -269,13 +269,6 @@ pub fn prune(sql: &mut dyn Sql, before_ms: i64, limit: u32) -> Result<Vec<String
     Ok(pruned)
 }
 
-fn json_column(row: &Row, column: &str) -> Result<Option<Json>> {
-    row.optional_text(column)?
-        .map(|text| serde_json::from_str(&text))
-        .transpose()
-        .with_context(|| format!("column {column} is not JSON"))
-}
-
 fn from_row(row: &Row) -> Result<Session> {
     Ok(Session {
         id: row.text("id")?,
@@ -288,7 +281,7 @@ fn from_row(row: &Row) -> Result<Session> {
         trigger: row.word("trigger")?,
         origin: row.text("origin")?,
         dedupe_key: row.optional_text("dedupe_key")?,
-        request: json_column(row, "request")?.unwrap_or(Json::Null),
+        request: row.optional_json("request")?.unwrap_or(Json::Null),
         max_iterations: row.int("max_iterations")?,
         completion_promise: row.text("completion_promise")?,
         iteration_count: row.int("iteration_count")?,
@@ -297,7 +290,7 @@ fn from_row(row: &Row) -> Result<Session> {
         completed_task_count: row.int("completed_task_count")?,
         failed_task_count: row.int("failed_task_count")?,
         final_answer: row.optional_text("final_answer")?,
-        human_context: json_column(row, "human_context")?,
+        human_context: row.optional_json("human_context")?,
         cost_usd: row.optional_real("cost_usd")?.unwrap_or_default(),
         input_tokens: row.int("input_tokens")?,
         output_tokens: row.int("output_tokens")?,
@@ -306,7 +299,7 @@ fn from_row(row: &Row) -> Result<Session> {
         follows_session_id: row.optional_text("follows_session_id")?,
         depth: row.int("depth")?,
         workspace: row.text("workspace")?,
-        protected: json_column(row, "protected")?,
+        protected: row.optional_json("protected")?,
         waited_ms: row.int("waited_ms")?,
         waiting_since_ms: row.optional_int("waiting_since_ms")?,
         created_at_ms: row.int("created_at_ms")?,
