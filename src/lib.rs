@@ -24,13 +24,13 @@
 //! | 1 | [`clock`], [`files`], [`lock`], [`config`], [`process`] | the edges: time, files of strangers, locks, settings, programs |
 //! | 2 | [`store`] | the database; the only place with ralphd's SQL |
 //! | 3 | [`workspace`] | the directory an agent works in |
-//! | 4 | [`agent`] | who can take a turn |
+//! | 4 | [`agent`] | who can take a turn; `agent/stream` reads what the tools of others say, one small file a tool |
 //! | 5 | [`engine`] | what runs a task; `engine/ralph` is THE loop |
 //! | 6 | [`queue`], [`trigger`], [`report`] | claim tasks, take requests, write answers |
 //! | 10 | [`daemon`] | all of it together, until told to stop |
 //! | 11 | [`cli`] | one file a verb |
 //!
-//! Read first: `engine/ralph/mod.rs` (the loop, one screen), `model/stop.rs` (why it stops), `store/tasks.rs` (the queue),
+//! Read first: `engine/ralph/mod.rs` (the loop, one screen), `model/stop` (why it stops), `store/tasks` (the queue),
 //! `process/mod.rs` (how a turn outlives the daemon).
 //!
 //! # What holds everywhere

@@ -4,6 +4,7 @@
 pub mod mission;
 pub mod prompt;
 mod ralph;
+
 pub use ralph::end_unfinished;
 
 use crate::agent::roster::Roster;

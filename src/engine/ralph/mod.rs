@@ -6,10 +6,11 @@ mod judge;
 mod record;
 mod settle;
 mod spend;
-pub use settle::end_unfinished;
 mod standing;
 mod turn;
 mod verify;
+
+pub use settle::end_unfinished;
 
 use super::mission::Mission;
 use super::{House, Signals};
