@@ -15,7 +15,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch::Receiver;
 
 use super::pidfd::Handle;
-use super::{Outcome, Program, Sighting, TURN_VARIABLE, look, turn};
+use super::{Outcome, Program, Sighting, TURN_VARIABLE, forget, look, turn};
 
 /// A shim that dies before its start mark did no harm, but one that does so again and again will not recover.
 const SHIM_STARTS_MAX: usize = 3;
@@ -84,6 +84,26 @@ impl Supervisor {
                     let _ = started.child.wait().await;
                     complaints = said_in(&started.complaints);
                 }
+            }
+        }
+    }
+
+    /// Ends a turn that nobody waits for any more, with all that it started; where none runs there is nothing to do.
+    pub async fn end(&self, record: &Path) -> Result<()> {
+        loop {
+            match look(record)? {
+                Sighting::Running { shim_pid } => {
+                    if let Some(shim) = adopt(record, shim_pid)? {
+                        shim.signal(Signal::TERM).context("ask the shim to stop")?;
+                        shim.ended().await.context("wait for the shim")?;
+                    }
+                }
+                Sighting::Lost => {
+                    let mark = record.file_name().unwrap_or_default().to_string_lossy();
+                    super::sweep_aside(mark.into_owned()).await;
+                    return forget(record);
+                }
+                Sighting::Ended(_) | Sighting::NeverStarted => return forget(record),
             }
         }
     }

@@ -4,6 +4,7 @@
 use super::identity;
 use crate::clock::now_ms;
 use crate::engine::{House, turn_record};
+use crate::model::iteration::Verdict;
 use crate::model::session::{EndReason, SessionStep};
 use crate::model::task::TaskStep;
 use crate::process::{self, Sighting};
@@ -140,6 +141,7 @@ async fn take_back(house: &House, task: Running, died_with_its_turn: bool) -> Re
                     tally: Tally::Failed,
                     ..Ending::new(SessionStep::Fail, EndReason::Poison, Some(why))
                 };
+                iterations::abandon(sql, &claim.session_id, Verdict::Lost, at_ms)?;
                 sessions::end(sql, &claim.session_id, &ending, at_ms)?;
             }
             Ok(())

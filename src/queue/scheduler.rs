@@ -4,11 +4,12 @@
 use super::janitor;
 use crate::clock::now_ms;
 use crate::engine::{self, House, Signals};
+use crate::model::iteration::Verdict;
 use crate::model::session::{Control, EndReason, SessionStep};
 use crate::model::task::TaskStep;
 use crate::store::sessions::{self, Ending, Tally};
 use crate::store::tasks::{self, Claim, ClaimLost, Settlement};
-use crate::store::{Unavailable, humans};
+use crate::store::{Unavailable, humans, iterations};
 use anyhow::{Result, anyhow};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -213,6 +214,11 @@ impl Scheduler {
     /// An error that is neither the agent's nor the database's ends the session with its reason, never in silence.
     async fn fail(&self, claim: Claim, detail: String) {
         tracing::error!(session = claim.session_id, "session failed: {detail}");
+        if let Err(error) = self.end_turn(&claim.session_id).await {
+            // Not settled: an agent without a session is worse than a session that is tried again when its lease runs out.
+            tracing::error!("its turn could not be ended, so it is left for later: {error:#}");
+            return;
+        }
         let settlement = Settlement {
             error_type: Some(EndReason::AgentFailed.as_str().to_owned()),
             error_message: Some(detail.clone()),
@@ -226,12 +232,31 @@ impl Scheduler {
             .house
             .store
             .write(move |sql| {
+                iterations::abandon(sql, &claim.session_id, Verdict::Cancelled, now_ms())?;
                 engine::end_unfinished(sql, &claim, TaskStep::Fail, &settlement, &ending)
             })
             .await;
         if let Err(error) = settled {
             tracing::error!("a failed session could not be ended: {error:#}");
         }
+    }
+
+    /// A turn that an earlier daemon started may still run although its session cannot go on.
+    async fn end_turn(&self, session: &str) -> Result<()> {
+        let id = session.to_owned();
+        let under_way = self
+            .house
+            .store
+            .read(move |sql| iterations::under_way(sql, &id))
+            .await?;
+        let Some(iteration) = under_way else {
+            return Ok(());
+        };
+        let supervisor = &self.house.roster.supervision().supervisor;
+        for turn in [engine::verify_turn(&iteration), iteration] {
+            supervisor.end(&self.house.turn_record(&turn)).await?;
+        }
+        Ok(())
     }
 
     /// Ends the running turns and waits until every task is parked.

@@ -241,10 +241,19 @@ pub fn last_words(sql: &mut dyn Sql, session: &str) -> Result<Option<String>> {
     row.map_or(Ok(None), |row| row.optional_text("final_text"))
 }
 
-/// Whether a turn of the session has begun and not been recorded as ended: its agent may be running.
-pub(super) fn any_under_way(sql: &mut dyn Sql, session: &str) -> Result<bool> {
+/// The turn of the session that has begun and not been recorded as ended: its agent may be running.
+pub fn under_way(sql: &mut dyn Sql, session: &str) -> Result<Option<String>> {
     let row = sql.row(query!("iterations_under_way"), values![session])?;
-    Ok(row.is_some())
+    row.map(|row| row.text("id")).transpose()
+}
+
+/// Records of a turn that nobody will judge that it is over, so that no row says for ever that it is under way.
+pub fn abandon(sql: &mut dyn Sql, session: &str, verdict: Verdict, at_ms: i64) -> Result<()> {
+    sql.run(
+        query!("iterations_abandon"),
+        values![session, verdict.as_str(), at_ms],
+    )?;
+    Ok(())
 }
 
 fn hold_claim(sql: &mut dyn Sql, claim: &Claim, lease_until_ms: i64) -> Result<()> {

@@ -331,3 +331,25 @@ fn a_stop_during_a_backoff_forgets_nothing() {
     assert_eq!(session.ending(), ("completed", "completed"));
     assert_eq!(daemon.verdicts(&session)[0], ("failed".to_owned(), false));
 }
+
+#[test]
+fn an_agent_that_is_no_longer_configured_is_ended_with_its_session() {
+    let site = Site::with_worker("exec sleep 600").agent("other", "echo TASK_COMPLETE");
+    let mut daemon = Daemon::start(site);
+    daemon.drop_file("job.md", "---\nagent: worker\n---\nGo.");
+    wait_for("the agent", || (daemon.runs("worker") == 1).then_some(()));
+    daemon.kill9();
+    let config = std::fs::read_to_string(daemon.file("ralphd.toml")).unwrap();
+    let config = config.replace("[agents.worker]", "[agents.renamed]");
+    std::fs::write(daemon.file("ralphd.toml"), config).unwrap();
+    daemon.restart();
+    let session = daemon.ended("job");
+    assert_eq!(session.ending(), ("failed", "agent_failed"));
+    wait_for("the agent to be gone", || {
+        daemon.turn_processes().is_empty().then_some(())
+    });
+    assert_eq!(
+        daemon.count("SELECT count(*) FROM iterations WHERE ended_at_ms IS NULL"),
+        0
+    );
+}

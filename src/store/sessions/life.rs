@@ -160,7 +160,7 @@ pub fn end(sql: &mut dyn Sql, id: &str, ending: &Ending, at_ms: i64) -> Result<(
 /// Cancels a session: at once when nothing of it runs, else by a wish that the loop obeys. A turn may be running
 /// without a claimant for a while, after a crash: whoever claims the task next ends it.
 pub fn cancel(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<Applied> {
-    if tasks::any_running(sql, id)? || iterations::any_under_way(sql, id)? {
+    if tasks::any_running(sql, id)? || iterations::under_way(sql, id)?.is_some() {
         return wish(sql, id, SessionStep::Cancel, Control::Cancel, at_ms);
     }
     let ending = Ending::new(SessionStep::Cancel, EndReason::Cancelled, None);

@@ -152,26 +152,6 @@ pub fn unhold(sql: &mut dyn Sql, session: &str) -> Result<()> {
     Ok(())
 }
 
-/// How many tasks are ready, running, and waiting for their time.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
-pub struct Counts {
-    pub ready: i64,
-    pub running: i64,
-    pub later: i64,
-}
-
-/// The depth of the queue.
-pub fn counts(sql: &mut dyn Sql) -> Result<Counts> {
-    let row = sql
-        .row(query!("tasks_counts"), &[])?
-        .context("no task counts")?;
-    Ok(Counts {
-        ready: row.int("ready")?,
-        running: row.int("running")?,
-        later: row.int("later")?,
-    })
-}
-
 fn tell_step(
     sql: &mut dyn Sql,
     (session, task): (&str, &str),
