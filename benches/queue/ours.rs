@@ -10,7 +10,7 @@ use ralphd::model::task::TaskStep;
 use ralphd::store::Store;
 use ralphd::store::sessions::{self, Ending, NewSession};
 use ralphd::store::tasks::{self, Claim, Settlement};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use std::time::Duration;
 
 const OBJECTIVE: &str =
@@ -21,7 +21,7 @@ pub const LEASE_MS: i64 = 30_000;
 pub async fn round() -> (Duration, Duration) {
     let directory = place();
     let store = Store::open(directory.path()).expect("open the store");
-    let request = serde_json::to_value(default_request(&Config::default())).expect("a request");
+    let request = serde_json::to_string(&default_request(&Config::default())).expect("a request");
     let to = store.clone();
     let push = by_many(move |_| {
         let (to, new) = (to.clone(), session(request.clone()));
@@ -43,7 +43,7 @@ pub async fn round() -> (Duration, Duration) {
     (push, drain)
 }
 
-fn session(request: Json) -> NewSession {
+fn session(request: String) -> NewSession {
     let id = new_id();
     NewSession {
         workspace: format!("/var/lib/ralphd/workspaces/run/{id}"),

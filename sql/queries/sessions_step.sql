@@ -2,7 +2,7 @@
 UPDATE sessions SET
     status = ?3,
     came_from = ?4,
-    started_at_ms = CASE WHEN ?3 IN ('discovering', 'planning', 'executing') THEN coalesce(started_at_ms, ?5) ELSE started_at_ms END,
+    started_at_ms = CASE WHEN ?3 = 'discovering' OR ?3 = 'planning' OR ?3 = 'executing' THEN coalesce(started_at_ms, ?5) ELSE started_at_ms END,
     waited_ms = waited_ms + CASE WHEN ?6 = 0 AND waiting_since_ms IS NOT NULL THEN max(0, ?5 - waiting_since_ms) ELSE 0 END,
     waiting_since_ms = CASE WHEN ?6 = 0 THEN NULL ELSE coalesce(waiting_since_ms, ?5) END,
     control = NULL

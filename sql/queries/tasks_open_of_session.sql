@@ -1,2 +1,2 @@
 SELECT id, status FROM tasks WHERE session_id = ?1
-  AND status NOT IN ('completed', 'failed', 'skipped', 'cancelled') ORDER BY task_order
+  AND status <> 'completed' AND status <> 'failed' AND status <> 'skipped' AND status <> 'cancelled' ORDER BY task_order

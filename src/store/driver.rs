@@ -175,16 +175,17 @@ impl Row {
     }
 }
 
-/// A connection inside a transaction: all that the verbs above need.
+/// A connection inside a transaction: all that the verbs above need. Statements are part of the program, so a driver may know
+/// them by their place in it.
 pub trait Sql {
     /// Runs a statement and returns its rows.
-    fn rows(&mut self, statement: &str, values: &[Value]) -> Result<Vec<Row>>;
+    fn rows(&mut self, statement: &'static str, values: &[Value]) -> Result<Vec<Row>>;
 
     /// Runs a statement and returns how many rows it changed.
-    fn run(&mut self, statement: &str, values: &[Value]) -> Result<usize>;
+    fn run(&mut self, statement: &'static str, values: &[Value]) -> Result<usize>;
 
     /// Runs a statement and returns its first row, if any.
-    fn row(&mut self, statement: &str, values: &[Value]) -> Result<Option<Row>> {
+    fn row(&mut self, statement: &'static str, values: &[Value]) -> Result<Option<Row>> {
         Ok(self.rows(statement, values)?.into_iter().next())
     }
 }

@@ -4,6 +4,7 @@ use super::driver::{Row, Sql, values};
 use super::query;
 use crate::model::event::EventType;
 use anyhow::{Context, Result};
+use serde::Serialize;
 use serde_json::Value as Json;
 
 /// One line of the history.
@@ -49,7 +50,7 @@ pub fn add(
     about: About<'_>,
     kind: EventType,
     at_ms: i64,
-    data: &Json,
+    data: &impl Serialize,
 ) -> Result<()> {
     add_named(sql, about, kind.as_str(), at_ms, data)
 }
@@ -60,11 +61,12 @@ pub(super) fn add_named(
     about: About<'_>,
     kind: &str,
     at_ms: i64,
-    data: &Json,
+    data: &impl Serialize,
 ) -> Result<()> {
+    let data = serde_json::to_string(data)?;
     sql.run(
         query!("events_add"),
-        values![about.session, about.task, at_ms, kind, data.to_string()],
+        values![about.session, about.task, at_ms, kind, data],
     )?;
     Ok(())
 }

@@ -83,7 +83,7 @@ pub fn ask(sql: &mut dyn Sql, claim: &Claim, new: &NewQuestion, at_ms: i64) -> R
         "options": new.options,
         "error": new.error,
     });
-    sessions::step(sql, &claim.session_id, SessionStep::Ask, at_ms, json!({}))?;
+    sessions::step(sql, &claim.session_id, SessionStep::Ask, at_ms)?;
     sql.run(
         query!("sessions_set_human_context"),
         values![&claim.session_id, context.to_string()],
@@ -113,7 +113,7 @@ pub fn answer(sql: &mut dyn Sql, session: &str, answer: &str, at_ms: i64) -> Res
             step: SessionStep::Answer.as_str()
         });
     };
-    sessions::step(sql, session, SessionStep::Answer, at_ms, json!({}))?;
+    sessions::step(sql, session, SessionStep::Answer, at_ms)?;
     sql.run(
         query!("humans_answer"),
         values![&question.id, HumanStatus::Answered.as_str(), answer, at_ms],

@@ -12,11 +12,11 @@ pub struct Masking<'a> {
 }
 
 impl Sql for Masking<'_> {
-    fn rows(&mut self, statement: &str, values: &[Value]) -> Result<Vec<Row>> {
+    fn rows(&mut self, statement: &'static str, values: &[Value]) -> Result<Vec<Row>> {
         self.inner.rows(statement, &masked(values, self.mask))
     }
 
-    fn run(&mut self, statement: &str, values: &[Value]) -> Result<usize> {
+    fn run(&mut self, statement: &'static str, values: &[Value]) -> Result<usize> {
         self.inner.run(statement, &masked(values, self.mask))
     }
 }

@@ -8,7 +8,10 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Each file brings the schema from its position to the next version.
-const MIGRATIONS: &[&str] = &[include_str!("../../sql/sqlite/0001_initial.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../sql/sqlite/0001_initial.sql"),
+    include_str!("../../sql/sqlite/0002_plain_checks.sql"),
+];
 
 /// Pages copied between two looks at the clock; the whole file in a few steps.
 const BACKUP_PAGES_PER_STEP: i32 = 4096;
@@ -110,5 +113,41 @@ mod tests {
         migrate(&mut connection, Path::new("x.db")).unwrap();
         migrate(&mut connection, Path::new("x.db")).unwrap();
         assert_eq!(version(&connection).unwrap(), newest());
+    }
+
+    #[test]
+    fn an_older_database_keeps_its_rows_and_its_checks_and_leaves_a_copy() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.db");
+        let mut connection = Connection::open(&path).unwrap();
+        connection.execute_batch(MIGRATIONS[0]).unwrap();
+        connection.pragma_update(None, "user_version", 1).unwrap();
+        let add = |connection: &Connection, id: &str, status: &str| {
+            connection.execute(
+                "INSERT INTO sessions (id, status, objective, agent, \"trigger\", origin, request, max_iterations, completion_promise, workspace, created_at_ms)
+                 VALUES (?1, ?2, 'o', 'a', 'cli', 'o', '{}', 1, 'P', 'w', 0)",
+                [id, status],
+            )
+        };
+        add(&connection, "old", "executing").unwrap();
+        migrate(&mut connection, &path).unwrap();
+        let count = |connection: &Connection| -> i64 {
+            let query = "SELECT count(*) FROM sessions WHERE status = 'executing'";
+            connection.query_row(query, [], |row| row.get(0)).unwrap()
+        };
+        assert_eq!(count(&connection), 1);
+        add(&connection, "new", "executing").unwrap();
+        assert!(add(&connection, "bad", "dreaming").is_err());
+        let sound: String = connection
+            .pragma_query_value(None, "integrity_check", |row| row.get(0))
+            .unwrap();
+        assert_eq!(sound, "ok");
+        let copies = std::fs::read_dir(directory.path())
+            .unwrap()
+            .filter(|entry| {
+                let name = entry.as_ref().unwrap().file_name();
+                name.to_string_lossy().contains("before-v")
+            });
+        assert_eq!(copies.count(), 1);
     }
 }

@@ -1,7 +1,7 @@
 //! ralphd's own database: the queue and the whole state. The only place that speaks ralphd's SQL.
 //! It must not decide: it applies the steps of `model/` by compare-and-set, writes the event in the same transaction, and says what it found.
 //!
-//! `driver` is the seam, `sqlite`, `writer` and `migrate` the one driver there is; every other file is the verbs of one table,
+//! `driver` is the seam, `sqlite`, `statements`, `writer` and `migrate` the one driver there is; every other file is the verbs of one table,
 //! plain functions over a transaction, so that several verbs make one commit.
 
 pub mod driver;
@@ -16,6 +16,7 @@ mod migrate;
 pub mod requests;
 pub mod sessions;
 mod sqlite;
+mod statements;
 pub mod tasks;
 pub mod tool_calls;
 pub mod workers;

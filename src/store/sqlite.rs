@@ -2,16 +2,15 @@
 //! The database file is touched through SQLite alone: any other handle on it, once closed, drops the locks that protect the WAL.
 
 use super::Unavailable;
-use super::driver::{Driver, Job, Row, Sql, Value};
+use super::driver::{Driver, Job};
 use super::migrate;
+use super::statements::Lent;
 use super::writer::Writer;
 use anyhow::{Context, Result, anyhow};
 use r2d2_sqlite::SqliteConnectionManager;
-use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OpenFlags, ToSql};
+use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 const MAX_READERS: u32 = 4;
@@ -34,6 +33,7 @@ pub struct Sqlite {
 impl Sqlite {
     /// Opens the file, making it when it is not there yet.
     pub fn open(path: &Path) -> Result<Self> {
+        forgo_memory_statistics();
         let connection = Connection::open(path)
             .with_context(|| format!("cannot open the database {}", path.display()))?;
         prepare(&connection).with_context(|| format!("cannot use {}", path.display()))?;
@@ -51,6 +51,15 @@ impl Sqlite {
             readers,
         })
     }
+}
+
+/// SQLite counts every allocation under a lock of the whole process unless it is told not to before its first use.
+fn forgo_memory_statistics() {
+    static FIRST: std::sync::Once = std::sync::Once::new();
+    // SAFETY: the option takes one int. Once SQLite is in use the call changes nothing and says so, which is as good.
+    FIRST.call_once(|| unsafe {
+        rusqlite::ffi::sqlite3_config(rusqlite::ffi::SQLITE_CONFIG_MEMSTATUS, 0);
+    });
 }
 
 fn reader_connections(path: &Path) -> SqliteConnectionManager {
@@ -95,7 +104,7 @@ impl Driver for Sqlite {
         })?;
         // One snapshot for the whole job: what it reads first and last belongs together.
         let snapshot = connection.unchecked_transaction()?;
-        job.run(&mut SqliteSql::new(&connection));
+        job.run(&mut Lent(&connection));
         drop(snapshot);
         job.tell(Ok(()));
         Ok(())
@@ -120,92 +129,5 @@ impl Driver for Sqlite {
     fn backup(&self, target: &Path) -> Result<()> {
         let connection = self.readers.get().context("no database reader is free")?;
         migrate::copy_to(&connection, target)
-    }
-}
-
-/// A SQLite connection as the verbs see it.
-pub(super) struct SqliteSql<'a> {
-    connection: &'a Connection,
-}
-
-impl<'a> SqliteSql<'a> {
-    pub(super) fn new(connection: &'a Connection) -> Self {
-        Self { connection }
-    }
-}
-
-impl ToSql for Value {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match self {
-            Value::Null => ValueRef::Null,
-            Value::Int(number) => ValueRef::Integer(*number),
-            Value::Real(number) => ValueRef::Real(*number),
-            Value::Text(text) => ValueRef::Text(text.as_bytes()),
-        }))
-    }
-}
-
-/// A stored text that is not UTF-8 must not poison a listing: it is shown with replacement marks.
-fn value_from(column: ValueRef<'_>) -> Value {
-    match column {
-        ValueRef::Null => Value::Null,
-        ValueRef::Integer(number) => Value::Int(number),
-        ValueRef::Real(number) => Value::Real(number),
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
-            Value::Text(String::from_utf8_lossy(bytes).into_owned())
-        }
-    }
-}
-
-impl Sql for SqliteSql<'_> {
-    fn rows(&mut self, statement: &str, values: &[Value]) -> Result<Vec<Row>> {
-        self.query(statement, values).map_err(told_apart)
-    }
-
-    fn run(&mut self, statement: &str, values: &[Value]) -> Result<usize> {
-        let execute = || {
-            let mut prepared = self.connection.prepare_cached(statement)?;
-            prepared.execute(rusqlite::params_from_iter(values))
-        };
-        execute().map_err(told_apart)
-    }
-}
-
-/// A database that cannot work now is told apart from one that says no.
-fn told_apart(error: rusqlite::Error) -> anyhow::Error {
-    use rusqlite::ErrorCode::*;
-    match error.sqlite_error_code() {
-        Some(
-            DiskFull
-            | SystemIoFailure
-            | DatabaseBusy
-            | DatabaseLocked
-            | ReadOnly
-            | CannotOpen
-            | OutOfMemory
-            | FileLockingProtocolFailed,
-        ) => anyhow!(Unavailable(error.to_string())),
-        _ => error.into(),
-    }
-}
-
-impl SqliteSql<'_> {
-    fn query(&self, statement: &str, values: &[Value]) -> rusqlite::Result<Vec<Row>> {
-        let mut prepared = self.connection.prepare_cached(statement)?;
-        let column_count = prepared.column_count();
-        let mut columns: Option<Arc<Vec<String>>> = None;
-        let mut found = Vec::new();
-        let mut rows = prepared.query(rusqlite::params_from_iter(values))?;
-        while let Some(row) = rows.next()? {
-            let columns = columns.get_or_insert_with(|| {
-                let names = row.as_ref().column_names();
-                Arc::new(names.into_iter().map(str::to_owned).collect())
-            });
-            let values = (0..column_count)
-                .map(|position| row.get_ref(position).map(value_from))
-                .collect::<rusqlite::Result<Vec<_>>>()?;
-            found.push(Row::new(columns.clone(), values));
-        }
-        Ok(found)
     }
 }

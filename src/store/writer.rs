@@ -2,7 +2,7 @@
 //! One failing job does not undo its neighbours: the batch is then done again, each job in a savepoint of its own. It must not know what the jobs do.
 
 use super::driver::Job;
-use super::sqlite::SqliteSql;
+use super::statements::Lasting;
 use anyhow::{Context, Result};
 use rusqlite::Connection;
 use std::sync::Arc;
@@ -67,6 +67,7 @@ fn work(
     mut waiting: mpsc::Receiver<Box<dyn Job>>,
     committed: &watch::Sender<u64>,
 ) {
+    let mut connection = Lasting::new(connection);
     let mut batch = Vec::with_capacity(MAX_JOBS_PER_COMMIT);
     while let Some(first) = waiting.blocking_recv() {
         batch.push(first);
@@ -78,7 +79,7 @@ fn work(
         }
         let changed_before = connection.total_changes();
         let news = batch.iter().any(|job| job.announces());
-        commit_together(connection, &mut batch);
+        commit_together(&mut connection, &mut batch);
         if news && connection.total_changes() != changed_before {
             committed.send_modify(|count| *count += 1);
         }
@@ -86,12 +87,12 @@ fn work(
 }
 
 /// Runs the batch in one transaction and tells each job how it went.
-fn commit_together(connection: &Connection, batch: &mut Vec<Box<dyn Job>>) {
+fn commit_together(connection: &mut Lasting<'_>, batch: &mut Vec<Box<dyn Job>>) {
     let outcome = match run_all(connection, batch) {
         Ok(()) => Ok(()),
         Err(error) => {
             // After a failed commit (a full disk) the transaction may still be open.
-            let _ = execute(connection, "ROLLBACK");
+            let _ = connection.execute("ROLLBACK");
             Err(format!("cannot write to the database: {error}"))
         }
     };
@@ -101,30 +102,22 @@ fn commit_together(connection: &Connection, batch: &mut Vec<Box<dyn Job>>) {
 }
 
 /// First without savepoints, which would cost more than the work itself; they are needed only when a job fails.
-fn run_all(connection: &Connection, batch: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
-    execute(connection, "BEGIN IMMEDIATE")?;
-    if batch
-        .iter_mut()
-        .all(|job| job.run(&mut SqliteSql::new(connection)))
-    {
-        return execute(connection, "COMMIT");
+fn run_all(connection: &mut Lasting<'_>, batch: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
+    connection.execute("BEGIN IMMEDIATE")?;
+    if batch.iter_mut().all(|job| job.run(connection)) {
+        return connection.execute("COMMIT");
     }
-    execute(connection, "ROLLBACK")?;
+    connection.execute("ROLLBACK")?;
     if batch.len() == 1 {
         return Ok(());
     }
-    execute(connection, "BEGIN IMMEDIATE")?;
+    connection.execute("BEGIN IMMEDIATE")?;
     for job in batch {
-        execute(connection, "SAVEPOINT job")?;
-        if !job.run(&mut SqliteSql::new(connection)) {
-            execute(connection, "ROLLBACK TO job")?;
+        connection.execute("SAVEPOINT job")?;
+        if !job.run(connection) {
+            connection.execute("ROLLBACK TO job")?;
         }
-        execute(connection, "RELEASE job")?;
+        connection.execute("RELEASE job")?;
     }
-    execute(connection, "COMMIT")
-}
-
-fn execute(connection: &Connection, statement: &str) -> rusqlite::Result<()> {
-    connection.prepare_cached(statement)?.execute([])?;
-    Ok(())
+    connection.execute("COMMIT")
 }

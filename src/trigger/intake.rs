@@ -130,7 +130,7 @@ impl Reception<'_> {
             not_before_ms: request.not_before.map(|time| time.as_millisecond()),
             created_at_ms,
             claimed_by: origin.claimed_by,
-            request: serde_json::to_value(&request).context("a request is always JSON")?,
+            request: serde_json::to_string(&request).context("a request is always JSON")?,
             id: origin.session_id,
         })
     }

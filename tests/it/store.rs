@@ -34,7 +34,7 @@ fn new_session() -> NewSession {
         trigger: Trigger::Cli,
         origin: "do-it".to_owned(),
         dedupe_key: None,
-        request: json!({"objective": "Do it"}),
+        request: json!({"objective": "Do it"}).to_string(),
         max_iterations: 3,
         completion_promise: "DONE".to_owned(),
         follows_session_id: None,

@@ -183,7 +183,7 @@ impl Ralph {
             .write(move |sql| {
                 let at_ms = now_ms();
                 tasks::park(sql, &claim, &Parking::Paused, at_ms)?;
-                sessions::step(sql, &claim.session_id, SessionStep::Pause, at_ms, json!({}))?;
+                sessions::step(sql, &claim.session_id, SessionStep::Pause, at_ms)?;
                 Ok(())
             })
             .await

@@ -8,38 +8,12 @@ use crate::store::driver::{Sql, values};
 use crate::store::events::{self, About};
 use crate::store::{humans, iterations, query, tasks, workspaces};
 use anyhow::{Context, Result, bail};
-use serde_json::{Value as Json, json};
+use serde::Serialize;
+use serde_json::json;
 
 /// Takes one step of the state machine: compares, sets, writes the event. An invalid step changes nothing.
-pub fn step(
-    sql: &mut dyn Sql,
-    id: &str,
-    step: SessionStep,
-    at_ms: i64,
-    data: Json,
-) -> Result<SessionState> {
-    let standing = standing(sql, id)?;
-    take_step(sql, id, standing, step, at_ms, data)
-}
-
-/// The state a session is in, and the one it came from.
-type Standing = (SessionState, Option<SessionState>);
-
-fn standing(sql: &mut dyn Sql, id: &str) -> Result<Standing> {
-    let row = sql
-        .row(query!("sessions_standing"), values![id])?
-        .with_context(|| format!("session {id} is gone"))?;
-    Ok((row.word("status")?, row.optional_word("came_from")?))
-}
-
-fn take_step(
-    sql: &mut dyn Sql,
-    id: &str,
-    (from, came_from): Standing,
-    step: SessionStep,
-    at_ms: i64,
-    data: Json,
-) -> Result<SessionState> {
+pub fn step(sql: &mut dyn Sql, id: &str, step: SessionStep, at_ms: i64) -> Result<SessionState> {
+    let (from, came_from) = standing(sql, id)?;
     // A pause inside a question keeps the question's own way back; the pause itself returns to the question.
     let back = match (step, from) {
         (SessionStep::Resume, _) if humans::waiting(sql, id)?.is_some() => {
@@ -64,20 +38,58 @@ fn take_step(
     if changed != 1 {
         bail!("session {id} changed its state meanwhile");
     }
-    let mut facts = json!({"from": from, "to": to});
-    if let (Json::Object(all), Json::Object(more)) = (&mut facts, data) {
-        all.extend(more);
-    }
-    let name = format!("session.{to}");
-    events::add_named(sql, About::session(id), &name, at_ms, &facts)?;
+    tell_step(sql, id, &Moved { from, to }, to, at_ms)?;
     Ok(to)
+}
+
+/// What the event of a step says.
+#[derive(Serialize)]
+struct Moved {
+    from: SessionState,
+    to: SessionState,
+}
+
+/// What the event of the last step says.
+#[derive(Serialize)]
+struct Ended<'a> {
+    from: SessionState,
+    to: SessionState,
+    end_reason: EndReason,
+    detail: Option<&'a str>,
+    verified: Option<Verified>,
+}
+
+fn tell_step(
+    sql: &mut dyn Sql,
+    id: &str,
+    facts: &impl Serialize,
+    to: SessionState,
+    at_ms: i64,
+) -> Result<()> {
+    let name = format!("session.{to}");
+    events::add_named(sql, About::session(id), &name, at_ms, facts)
+}
+
+/// The state a session is in, and the one it came from.
+type Standing = (SessionState, Option<SessionState>);
+
+fn standing(sql: &mut dyn Sql, id: &str) -> Result<Standing> {
+    let row = sql
+        .row(query!("sessions_standing"), values![id])?
+        .with_context(|| format!("session {id} is gone"))?;
+    Ok((row.word("status")?, row.optional_word("came_from")?))
 }
 
 /// The first claim of its task sets a session going; later claims find it going.
 pub(in crate::store) fn start(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<()> {
-    let standing = standing(sql, id)?;
-    if standing.0 == SessionState::Created {
-        take_step(sql, id, standing, SessionStep::Execute, at_ms, json!({}))?;
+    let from = SessionState::Created;
+    let to = from.after(SessionStep::Execute, None)?;
+    let changed = sql.run(
+        query!("sessions_start"),
+        values![id, from.as_str(), to.as_str(), at_ms],
+    )?;
+    if changed == 1 {
+        tell_step(sql, id, &Moved { from, to }, to, at_ms)?;
     }
     Ok(())
 }
@@ -119,7 +131,30 @@ impl Ending {
 
 /// Ends a session: its open tasks are cancelled, its questions withdrawn, its workspace given back.
 pub fn end(sql: &mut dyn Sql, id: &str, ending: &Ending, at_ms: i64) -> Result<()> {
-    let (from, _) = standing(sql, id)?;
+    // Nearly every session ends while it is executing: that is tried before anything is looked up.
+    let mut from = SessionState::Executing;
+    if !set_ended(sql, id, from, ending, at_ms)? {
+        from = standing(sql, id)?.0;
+        if !set_ended(sql, id, from, ending, at_ms)? {
+            bail!("session {id} changed its state meanwhile");
+        }
+    }
+    tasks::cancel_open(sql, id, at_ms)?;
+    // Only a session that waits, or was paused while it waited, can have an open question.
+    if matches!(from, SessionState::AwaitingHuman | SessionState::Paused) {
+        humans::withdraw(sql, id, at_ms)?;
+    }
+    workspaces::release(sql, id, at_ms)
+}
+
+/// The last step, if the session still is in the state it was decided upon.
+fn set_ended(
+    sql: &mut dyn Sql,
+    id: &str,
+    from: SessionState,
+    ending: &Ending,
+    at_ms: i64,
+) -> Result<bool> {
     let to = from.after(ending.step, None)?;
     let changed = sql.run(
         query!("sessions_end"),
@@ -137,24 +172,17 @@ pub fn end(sql: &mut dyn Sql, id: &str, ending: &Ending, at_ms: i64) -> Result<(
         ],
     )?;
     if changed != 1 {
-        bail!("session {id} changed its state meanwhile");
+        return Ok(false);
     }
-    let facts = json!({
-        "from": from, "to": to, "end_reason": ending.reason, "detail": ending.detail, "verified": ending.verified,
-    });
-    events::add_named(
-        sql,
-        About::session(id),
-        &format!("session.{to}"),
-        at_ms,
-        &facts,
-    )?;
-    tasks::cancel_open(sql, id, at_ms)?;
-    // Only a session that waits, or was paused while it waited, can have an open question.
-    if matches!(from, SessionState::AwaitingHuman | SessionState::Paused) {
-        humans::withdraw(sql, id, at_ms)?;
-    }
-    workspaces::release(sql, id, at_ms)
+    let facts = Ended {
+        from,
+        to,
+        end_reason: ending.reason,
+        detail: ending.detail.as_deref(),
+        verified: ending.verified,
+    };
+    tell_step(sql, id, &facts, to, at_ms)?;
+    Ok(true)
 }
 
 /// Cancels a session: at once when nothing of it runs, else by a wish that the loop obeys. A turn may be running
@@ -178,7 +206,7 @@ pub fn pause(sql: &mut dyn Sql, id: &str, now: bool, at_ms: i64) -> Result<Appli
         };
         return wish(sql, id, SessionStep::Pause, control, at_ms);
     }
-    step(sql, id, SessionStep::Pause, at_ms, json!({}))?;
+    step(sql, id, SessionStep::Pause, at_ms)?;
     tasks::hold(sql, id)?;
     Ok(Applied::Now)
 }
@@ -190,7 +218,7 @@ pub fn resume(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<Applied> {
         sql.run(query!("sessions_set_control"), values![id, None::<String>])?;
         return Ok(Applied::Now);
     }
-    step(sql, id, SessionStep::Resume, at_ms, json!({}))?;
+    step(sql, id, SessionStep::Resume, at_ms)?;
     tasks::unhold(sql, id)?;
     Ok(Applied::Now)
 }

@@ -5,12 +5,12 @@ mod life;
 pub(in crate::store) use life::start;
 pub use life::{Applied, Ending, Tally, cancel, end, pause, resume, step};
 
-use crate::model::session::{Control, EndReason, SessionState, SessionStep, Trigger, Verified};
+use crate::model::session::{Control, EndReason, SessionState, Trigger, Verified};
 use crate::store::driver::{Row, Sql, values};
 use crate::store::events::{self, About};
 use crate::store::{query, tasks};
 use anyhow::{Context, Result, bail};
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 /// A session as stored.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -65,7 +65,8 @@ pub struct NewSession {
     pub trigger: Trigger,
     pub origin: String,
     pub dedupe_key: Option<String>,
-    pub request: Json,
+    /// As JSON text, made by the caller: the one writer is what all wait for.
+    pub request: String,
     pub max_iterations: i64,
     pub completion_promise: String,
     pub follows_session_id: Option<String>,
@@ -76,6 +77,14 @@ pub struct NewSession {
     pub created_at_ms: i64,
     /// A foreground run takes its own task at birth, so that no daemon does.
     pub claimed_by: Option<tasks::Birthright>,
+}
+
+/// What the event of its making says.
+#[derive(serde::Serialize)]
+struct Birth<'a> {
+    trigger: Trigger,
+    agent: &'a str,
+    origin: &'a str,
 }
 
 /// What became of a request for a new session.
@@ -112,7 +121,7 @@ pub fn create(sql: &mut dyn Sql, new: &NewSession) -> Result<Created> {
             new.trigger.as_str(),
             &new.origin,
             new.dedupe_key.as_ref(),
-            new.request.to_string(),
+            &new.request,
             new.max_iterations,
             &new.completion_promise,
             nothing,
@@ -123,23 +132,20 @@ pub fn create(sql: &mut dyn Sql, new: &NewSession) -> Result<Created> {
             new.created_at_ms,
         ],
     )?;
-    let data = json!({"trigger": new.trigger, "agent": new.agent, "origin": new.origin});
     events::add_named(
         sql,
         About::session(&new.id),
         "session.created",
         new.created_at_ms,
-        &data,
+        &Birth {
+            trigger: new.trigger,
+            agent: &new.agent,
+            origin: &new.origin,
+        },
     )?;
     tasks::create_first(sql, new)?;
     if new.claimed_by.is_some() {
-        step(
-            sql,
-            &new.id,
-            SessionStep::Execute,
-            new.created_at_ms,
-            json!({}),
-        )?;
+        start(sql, &new.id, new.created_at_ms)?;
     }
     Ok(Created::New(new.id.clone()))
 }

@@ -1,7 +1,7 @@
 //! What a claimant does with its task: claim, renew, settle, park; and how a dead claimant's task is taken back.
 //! All of it is fenced by the claim's number, so that one whose lease ran out cannot touch its successor's run.
 
-use super::tell_step;
+use super::{Moved, tell_step};
 use crate::model::event::EventType;
 use crate::model::task::{TaskState, TaskStep};
 use crate::store::driver::{Row, Sql, values};
@@ -71,14 +71,12 @@ fn note_claim(sql: &mut dyn Sql, worker: &str, row: &Row, at_ms: i64) -> Result<
         worker_id: worker.to_owned(),
         number: row.int("claim_number")?,
     };
-    tell_step(
-        sql,
-        (&claim.session_id, &claim.task_id),
-        TaskState::Pending,
-        TaskState::Running,
-        json!({"worker": worker, "claim": claim.number}),
-        at_ms,
-    )?;
+    let moved = Moved {
+        worker: Some(worker),
+        claim: Some(claim.number),
+        ..Moved::between(TaskState::Pending, TaskState::Running)
+    };
+    tell_step(sql, (&claim.session_id, &claim.task_id), &moved, at_ms)?;
     sessions::start(sql, &claim.session_id, at_ms)?;
     Ok(claim)
 }
@@ -130,14 +128,11 @@ pub fn settle(
         ],
     )?;
     fence(changed, claim)?;
-    tell_step(
-        sql,
-        (&claim.session_id, &claim.task_id),
-        TaskState::Running,
-        to,
-        json!({"error": settlement.error_message}),
-        at_ms,
-    )
+    let moved = Moved {
+        error: settlement.error_message.as_deref(),
+        ..Moved::between(TaskState::Running, to)
+    };
+    tell_step(sql, (&claim.session_id, &claim.task_id), &moved, at_ms)
 }
 
 /// Why a task goes back into the queue.

@@ -13,7 +13,7 @@ use crate::store::events::{self, About};
 use crate::store::query;
 use crate::store::sessions::NewSession;
 use anyhow::{Context, Result, bail};
-use serde_json::{Value as Json, json};
+use serde::Serialize;
 
 /// A task as stored.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -130,7 +130,8 @@ pub fn step(
     if changed != 1 {
         bail!("task {task} changed its state meanwhile");
     }
-    tell_step(sql, (session, task), from, to, json!({}), at_ms)
+    let moved = Moved::between(from, to);
+    tell_step(sql, (session, task), &moved, at_ms)
 }
 
 pub(in crate::store) fn cancel_open(sql: &mut dyn Sql, session: &str, at_ms: i64) -> Result<()> {
@@ -155,17 +156,36 @@ pub fn unhold(sql: &mut dyn Sql, session: &str) -> Result<()> {
 fn tell_step(
     sql: &mut dyn Sql,
     (session, task): (&str, &str),
-    from: TaskState,
-    to: TaskState,
-    more: Json,
+    moved: &Moved<'_>,
     at_ms: i64,
 ) -> Result<()> {
-    let mut facts = json!({"from": from, "to": to});
-    if let (Json::Object(all), Json::Object(more)) = (&mut facts, more) {
-        all.extend(more.into_iter().filter(|(_, value)| !value.is_null()));
+    let name = format!("task.{}", moved.to);
+    events::add_named(sql, About::task(session, task), &name, at_ms, moved)
+}
+
+/// What the event of a step says.
+#[derive(Serialize)]
+struct Moved<'a> {
+    from: TaskState,
+    to: TaskState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worker: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claim: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+impl Moved<'_> {
+    fn between(from: TaskState, to: TaskState) -> Self {
+        Self {
+            from,
+            to,
+            worker: None,
+            claim: None,
+            error: None,
+        }
     }
-    let name = format!("task.{to}");
-    events::add_named(sql, About::task(session, task), &name, at_ms, &facts)
 }
 
 fn from_row(row: &Row) -> Result<Task> {
