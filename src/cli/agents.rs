@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-const VERSION_DEADLINE: Duration = Duration::from_secs(5);
+/// Many tools are slow to start, and all are started at once.
+const VERSION_DEADLINE: Duration = Duration::from_secs(15);
 const VERSION_CAP_BYTES: usize = 4096;
 const TITLES: &[&str] = &["NAME", "DEFAULT", "SOURCE", "COST", "VERSION", "COMMAND"];
 
@@ -189,7 +190,7 @@ mod tests {
                 process::Exit::Signal(9),
                 "",
                 true,
-                Err(("no answer to --version in 5 s", false)),
+                Err(("no answer to --version in 15 s", false)),
             ),
             (
                 process::Exit::NotStarted("no such program".to_owned()),

@@ -1,6 +1,12 @@
 //! One table of the tools that are known to run headlessly: how each is started and what it can tell. It must not start anything.
 
+mod environment;
+
 use super::words::words;
+use environment::{
+    AIDER, CLAUDE, CLAUDE_ON_AMAZON, CLAUDE_ON_GOOGLE, CLINE, CN, CODEX, COPILOT, DROID, GEMINI,
+    Group, LLM, OPENCODE, PI, PROVIDERS, QWEN,
+};
 
 /// For tools that retry for ever without a word.
 const SILENCE_TIMEOUT_MS: u64 = 15 * 60 * 1_000;
@@ -65,7 +71,7 @@ pub struct Preset {
     /// Environment it is given.
     pub set_environment: &'static [(&'static str, &'static str)],
     /// Environment that is passed on to it, beyond what every tool gets.
-    pub pass_environment: &'static [&'static str],
+    pub pass_environment: &'static [Group],
     /// Whether it tells what it spent in USD.
     pub reports_cost: bool,
     /// Whether it tells its tokens.
@@ -94,6 +100,13 @@ impl Preset {
         ];
         parts.concat()
     }
+
+    /// The names of the variables that are passed on to it, by those that are set.
+    pub fn passed_names(&self, is_set: impl Fn(&str) -> bool) -> Vec<&'static str> {
+        let passed = |group: &&Group| group.only_with.is_none_or(&is_set);
+        let groups = self.pass_environment.iter().filter(passed);
+        groups.flat_map(|group| group.names).copied().collect()
+    }
 }
 
 const NOTHING: Preset = Preset {
@@ -113,20 +126,6 @@ const NOTHING: Preset = Preset {
     setup: "",
 };
 
-/// Keys of the providers that tools of many models can use.
-const MANY_PROVIDERS: &[&str] = &[
-    "ANTHROPIC_API_KEY",
-    "OPENAI_API_KEY",
-    "OPENAI_BASE_URL",
-    "GEMINI_API_KEY",
-    "GOOGLE_API_KEY",
-    "OPENROUTER_API_KEY",
-    "DEEPSEEK_API_KEY",
-    "GROQ_API_KEY",
-    "MISTRAL_API_KEY",
-    "XAI_API_KEY",
-];
-
 /// Every known tool, the ones tried first before the others.
 pub const PRESETS: &[Preset] = &[
     Preset {
@@ -136,18 +135,7 @@ pub const PRESETS: &[Preset] = &[
         unattended: &["--dangerously-skip-permissions"],
         format: Format::Claude,
         set_environment: &[("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
-        pass_environment: &[
-            "ANTHROPIC_API_KEY",
-            "ANTHROPIC_AUTH_TOKEN",
-            "ANTHROPIC_BASE_URL",
-            "ANTHROPIC_MODEL",
-            "CLAUDE_CODE_OAUTH_TOKEN",
-            "CLAUDE_CODE_MAX_RETRIES",
-            "CLAUDE_CODE_USE_BEDROCK",
-            "CLAUDE_CODE_USE_VERTEX",
-            "CLAUDE_CONFIG_DIR",
-            "API_TIMEOUT_MS",
-        ],
+        pass_environment: &[CLAUDE, CLAUDE_ON_AMAZON, CLAUDE_ON_GOOGLE],
         reports_cost: true,
         reports_tokens: true,
         reports_tool_calls: true,
@@ -160,12 +148,7 @@ pub const PRESETS: &[Preset] = &[
         unattended: &["--dangerously-bypass-approvals-and-sandbox"],
         before_prompt: &["-"],
         format: Format::Codex,
-        pass_environment: &[
-            "OPENAI_API_KEY",
-            "OPENAI_BASE_URL",
-            "CODEX_API_KEY",
-            "CODEX_HOME",
-        ],
+        pass_environment: &[CODEX, PROVIDERS],
         reports_tokens: true,
         reports_tool_calls: true,
         ..NOTHING
@@ -177,16 +160,7 @@ pub const PRESETS: &[Preset] = &[
         unattended: &["--approval-mode", "yolo"],
         format: Format::Gemini,
         set_environment: &[("GEMINI_CLI_TRUST_WORKSPACE", "true")],
-        pass_environment: &[
-            "GEMINI_API_KEY",
-            "GOOGLE_API_KEY",
-            "GEMINI_MODEL",
-            "GOOGLE_GEMINI_BASE_URL",
-            "GOOGLE_CLOUD_PROJECT",
-            "GOOGLE_CLOUD_LOCATION",
-            "GOOGLE_GENAI_USE_VERTEXAI",
-            "GOOGLE_APPLICATION_CREDENTIALS",
-        ],
+        pass_environment: &[GEMINI],
         reports_tokens: true,
         reports_tool_calls: true,
         silence_timeout_ms: Some(SILENCE_TIMEOUT_MS),
@@ -196,14 +170,22 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "opencode",
         program: "opencode",
-        arguments: &["run", "--format", "json", "--print-logs"],
+        // With a title given it asks the model for none, whose cost its stream would not tell.
+        arguments: &[
+            "run",
+            "--format",
+            "json",
+            "--print-logs",
+            "--title",
+            "ralphd",
+        ],
         unattended: &["--auto"],
         format: Format::Opencode,
         set_environment: &[
             ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
             ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
         ],
-        pass_environment: MANY_PROVIDERS,
+        pass_environment: &[OPENCODE, PROVIDERS],
         reports_cost: true,
         reports_tokens: true,
         reports_tool_calls: true,
@@ -216,7 +198,7 @@ pub const PRESETS: &[Preset] = &[
         arguments: &["-p", "--mode", "json"],
         format: Format::Pi,
         set_environment: &[("PI_OFFLINE", "1")],
-        pass_environment: MANY_PROVIDERS,
+        pass_environment: &[PI, PROVIDERS],
         reports_cost: true,
         reports_tokens: true,
         reports_tool_calls: true,
@@ -228,12 +210,7 @@ pub const PRESETS: &[Preset] = &[
         arguments: &["-o", "stream-json"],
         unattended: &["--approval-mode", "yolo"],
         format: Format::Qwen,
-        pass_environment: &[
-            "OPENAI_API_KEY",
-            "OPENAI_BASE_URL",
-            "OPENAI_MODEL",
-            "DASHSCOPE_API_KEY",
-        ],
+        pass_environment: &[QWEN, PROVIDERS],
         reports_tokens: true,
         reports_tool_calls: true,
         silence_timeout_ms: Some(SILENCE_TIMEOUT_MS),
@@ -249,16 +226,7 @@ pub const PRESETS: &[Preset] = &[
         before_prompt: &["-p"],
         format: Format::Copilot,
         set_environment: &[("COPILOT_AUTO_UPDATE", "false")],
-        pass_environment: &[
-            "GITHUB_TOKEN",
-            "GH_TOKEN",
-            "COPILOT_GITHUB_TOKEN",
-            "COPILOT_MODEL",
-            "COPILOT_OFFLINE",
-            "COPILOT_PROVIDER_BASE_URL",
-            "COPILOT_PROVIDER_TYPE",
-            "COPILOT_PROVIDER_API_KEY",
-        ],
+        pass_environment: &[COPILOT],
         reports_tool_calls: true,
         ..NOTHING
     },
@@ -268,6 +236,8 @@ pub const PRESETS: &[Preset] = &[
         arguments: &["--json"],
         prompt: Prompt::Arg,
         format: Format::Cline,
+        set_environment: &[("CLINE_NO_AUTO_UPDATE", "1")],
+        pass_environment: &[CLINE],
         reports_cost: true,
         reports_tokens: true,
         reports_tool_calls: true,
@@ -282,7 +252,8 @@ pub const PRESETS: &[Preset] = &[
         unattended: &["--auto", "high"],
         prompt: Prompt::Arg,
         format: Format::Droid,
-        pass_environment: &["FACTORY_API_KEY"],
+        set_environment: &[("FACTORY_DROID_AUTO_UPDATE_ENABLED", "false")],
+        pass_environment: &[DROID],
         reports_tokens: true,
         reports_tool_calls: true,
         silence_timeout_ms: Some(SILENCE_TIMEOUT_MS),
@@ -296,7 +267,7 @@ pub const PRESETS: &[Preset] = &[
         prompt: Prompt::Arg,
         before_prompt: &["-p"],
         format: Format::Cn,
-        pass_environment: &["CONTINUE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"],
+        pass_environment: &[CN, PROVIDERS],
         silence_timeout_ms: Some(SILENCE_TIMEOUT_MS),
         setup: "a model in Continue's config.yaml",
         ..NOTHING
@@ -313,19 +284,13 @@ pub const PRESETS: &[Preset] = &[
         unattended: &["--yes-always"],
         prompt: Prompt::File,
         before_prompt: &["--message-file"],
-        pass_environment: &[
-            "ANTHROPIC_API_KEY",
-            "OPENAI_API_KEY",
-            "OPENAI_API_BASE",
-            "AIDER_MODEL",
-            "GEMINI_API_KEY",
-        ],
+        pass_environment: &[AIDER, PROVIDERS],
         ..NOTHING
     },
     Preset {
         name: "llm",
         program: "llm",
-        pass_environment: &["OPENAI_API_KEY", "LLM_MODEL", "LLM_USER_PATH"],
+        pass_environment: &[LLM],
         setup: "it has no tools: for roles that only answer",
         ..NOTHING
     },
@@ -347,7 +312,10 @@ mod tests {
                 "codex exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox -",
             ),
             ("gemini", "gemini -o stream-json --approval-mode yolo"),
-            ("opencode", "opencode run --format json --print-logs --auto"),
+            (
+                "opencode",
+                "opencode run --format json --print-logs --title ralphd --auto",
+            ),
             ("pi", "pi -p --mode json"),
             ("qwen", "qwen -o stream-json --approval-mode yolo"),
             (
@@ -363,6 +331,25 @@ mod tests {
             assert_eq!(preset.command_line().join(" "), expected);
         }
         assert!(Preset::named("nobody").is_none());
+    }
+
+    #[test]
+    fn a_clouds_credentials_are_passed_on_only_to_a_tool_that_is_told_to_use_it() {
+        let claude = Preset::named("claude").expect("a preset");
+        for (set, name, expected) in [
+            ("", "ANTHROPIC_API_KEY", true),
+            ("", "AWS_PROFILE", false),
+            ("CLAUDE_CODE_USE_VERTEX", "AWS_PROFILE", false),
+            ("CLAUDE_CODE_USE_BEDROCK", "AWS_PROFILE", true),
+            (
+                "CLAUDE_CODE_USE_VERTEX",
+                "GOOGLE_APPLICATION_CREDENTIALS",
+                true,
+            ),
+        ] {
+            let names = claude.passed_names(|asked| asked == set);
+            assert_eq!(names.contains(&name), expected, "{name} with {set:?}");
+        }
     }
 
     #[test]

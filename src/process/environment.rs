@@ -11,17 +11,24 @@ const ALLOWED: &[&str] = &[
     "TZ",
     "TERM",
     "TMPDIR",
+    // Certificates and proxies of the house: each kind of program has its own names for them.
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
     "HTTP_PROXY",
     "HTTPS_PROXY",
+    "ALL_PROXY",
     "NO_PROXY",
     "http_proxy",
     "https_proxy",
+    "all_proxy",
     "no_proxy",
     "XDG_CONFIG_HOME",
     "XDG_CACHE_HOME",
     "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
 ];
 const ALLOWED_PREFIX: &str = "LC_";
 

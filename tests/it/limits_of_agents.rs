@@ -106,6 +106,18 @@ fn tool_calls_become_rows_once_even_if_the_turn_is_read_twice() {
 }
 
 #[test]
+fn tool_calls_of_a_turn_that_is_over_at_once_become_rows_too() {
+    let call = r#"{"type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]}}\n{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t","type":"tool_result","content":"a.txt","is_error":false}]}}\n"#;
+    let script = format!("printf '{call}'; say TASK_COMPLETE");
+    let daemon = Daemon::start(claude(&script));
+    daemon.drop_file("quick.md", "Go.");
+    let session = daemon.ended("quick");
+    assert_eq!(session.ending(), ("completed", "completed"));
+    assert_eq!(daemon.count("SELECT count(*) FROM tool_calls WHERE ok"), 1);
+    assert_eq!(daemon.events(&session, "tool.called"), 1);
+}
+
+#[test]
 fn a_refused_login_stops_at_once_and_says_so() {
     let refused = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"Invalid API key","total_cost_usd":0,"usage":{"input_tokens":0,"output_tokens":0}}"#;
     let daemon = Daemon::start(claude(&format!("echo '{refused}'; exit 1")));

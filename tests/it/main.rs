@@ -6,6 +6,7 @@ mod crash_storm;
 mod inbox;
 mod limits_of_agents;
 mod process;
+mod real_tools;
 mod session;
 mod spending;
 mod store;

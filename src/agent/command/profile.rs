@@ -53,11 +53,11 @@ impl Profile {
             preset: Some(preset.name),
             prompt: preset.prompt,
             format: preset.format,
-            set_environment: set_environment(preset),
+            set_environment: set_environment(preset, rustix::process::geteuid().is_root()),
             pass_environment: preset
-                .pass_environment
-                .iter()
-                .map(|name| (*name).to_owned())
+                .passed_names(|name| std::env::var_os(name).is_some())
+                .into_iter()
+                .map(str::to_owned)
                 .collect(),
             reports: Reports {
                 cost: preset.reports_cost,
@@ -111,12 +111,12 @@ fn reports_of(format: Format) -> Reports {
     })
 }
 
-fn set_environment(preset: &Preset) -> Vec<(String, String)> {
+fn set_environment(preset: &Preset, as_root: bool) -> Vec<(String, String)> {
     let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
     let mut variables: Vec<(String, String)> = preset.set_environment.iter().map(own).collect();
     // Claude Code refuses unattended work for root unless it is told that the machine is given over to it; whoever
     // lets ralphd run agents as root has done just that.
-    if preset.format == Format::Claude && rustix::process::geteuid().is_root() {
+    if preset.format == Format::Claude && as_root {
         variables.push(("IS_SANDBOX".to_owned(), "1".to_owned()));
     }
     variables
@@ -128,6 +128,19 @@ mod tests {
 
     fn agent(text: &str) -> config::Agent {
         toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn only_claude_is_told_of_a_sandbox_and_only_as_root() {
+        for (name, as_root, expected) in [
+            ("claude", true, true),
+            ("claude", false, false),
+            ("codex", true, false),
+        ] {
+            let variables = set_environment(Preset::named(name).unwrap(), as_root);
+            let told = variables.iter().any(|(name, _)| name == "IS_SANDBOX");
+            assert_eq!(told, expected, "{name}");
+        }
     }
 
     #[test]

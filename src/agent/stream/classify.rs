@@ -140,6 +140,8 @@ const WEAK: &[(FailureClass, &[&str])] = &[
             "eai_again",
             "epipe",
             "connection refused",
+            "connectionrefused",
+            "unable to connect",
             "connection reset",
             "connection error",
             "connection closed",
@@ -318,6 +320,10 @@ mod tests {
             ),
             ("We’re currently experiencing high demand", Some(Overloaded)),
             ("connect ECONNREFUSED 127.0.0.1:443", Some(Network)),
+            (
+                "Cannot connect to API: Unable to connect. Is the computer able to access the url? (ConnectionRefused)",
+                Some(Network),
+            ),
             (
                 "FATAL ERROR: Reached heap limit Allocation failed",
                 Some(OutOfMemory),

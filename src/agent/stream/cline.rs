@@ -124,7 +124,12 @@ impl Cline {
                 count(&usage.output_tokens),
                 count(&usage.cache_read_tokens),
             );
-            sheet.report.cost_usd = usage.total_cost.amount();
+            // Where it knows no price it says 0, which is not what the tokens cost.
+            let used = count(&usage.input_tokens) + count(&usage.output_tokens) > 0;
+            sheet.report.cost_usd = usage
+                .total_cost
+                .amount()
+                .filter(|cost| *cost > 0.0 || !used);
         }
         #[derive(Deserialize)]
         struct Model<'a> {

@@ -3,8 +3,8 @@
 
 use super::Ralph;
 use super::turn::UnderWay;
-use crate::agent::Outcome;
 use crate::agent::stream::ToolCall;
+use crate::agent::{Outcome, TurnReport};
 use crate::clock::now_ms;
 use crate::model::session::EndReason;
 use crate::model::stop::Stop;
@@ -29,22 +29,37 @@ impl Ralph {
         let mut outside = self.signals.stop.clone();
         let run = self.agent.run(turn.for_agent(self, stopped, reports));
         tokio::pin!(run);
-        loop {
+        let outcome = loop {
             let going_on = !*stop.borrow();
             tokio::select! {
-                outcome = &mut run => return outcome,
+                outcome = &mut run => break outcome?,
                 () = asked(&mut outside), if going_on => {
                     stop.send_replace(true);
                 }
                 Some(report) = told.recv() => {
-                    let calls = log.number(report.tool_calls);
-                    if log.is_news(&report.usage, &calls) && self.correct(turn, report.usage, calls).await? && going_on {
+                    if self.write_down(turn, &mut log, report).await? && going_on {
                         tracing::warn!(session = self.session.id, "a budget is used up: the turn is ended");
                         stop.send_replace(true);
                     }
                 }
             }
+        };
+        // What was told at the very end still waits; of a short turn that is all there is.
+        while let Ok(report) = told.try_recv() {
+            self.write_down(turn, &mut log, report).await?;
         }
+        Ok(outcome)
+    }
+
+    /// Writes down what is new in a report, and says whether a limit is passed with it.
+    async fn write_down(
+        &self,
+        turn: &UnderWay,
+        log: &mut ToolLog,
+        report: TurnReport,
+    ) -> Result<bool> {
+        let calls = log.number(report.tool_calls);
+        Ok(log.is_news(&report.usage, &calls) && self.correct(turn, report.usage, calls).await?)
     }
 
     /// Writes down what the running turn has used, and says whether that passes a limit.

@@ -128,6 +128,8 @@ fn cline_is_read() {
         (report.agent_session_id.as_deref(), report.model.as_deref()),
         (Some("t1"), Some("m"))
     );
+    let unpriced = run[4].replace("0.001", "0");
+    assert_eq!(read(Cline, &[&unpriced], 0).0.cost_usd, None);
     assert_eq!(class(&read(Cline, &run[..4], 0).0), Some("crash"));
     let refused = r#"{"type":"run_result","finishReason":"error","text":"Unauthorized"}"#;
     let (report, _) = read(Cline, &[refused], 1);

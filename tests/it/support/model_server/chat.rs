@@ -1,0 +1,113 @@
+//! OpenAI's chat completions, which most tools speak with any other provider.
+
+use super::Tokens;
+use super::door::Dialect;
+use super::play::{Asked, Offer, Reply, pieces};
+use serde_json::{Value as Json, json};
+
+pub const DIALECT: Dialect = Dialect {
+    read,
+    tokens: |tokens| tokens,
+    events,
+    document,
+};
+
+fn read(_: &str, body: &Json) -> Asked {
+    let conversation = body["messages"].to_string();
+    let tools = body["tools"].as_array().cloned().unwrap_or_default();
+    Asked {
+        model: body["model"].as_str().unwrap_or_default().to_owned(),
+        streamed: body["stream"] == true,
+        has_result: conversation.contains("\"role\":\"tool\""),
+        conversation,
+        tools: tools.iter().map(offer).collect(),
+    }
+}
+
+fn offer(tool: &Json) -> Offer {
+    let function = &tool["function"];
+    Offer {
+        name: function["name"].as_str().unwrap_or_default().to_owned(),
+        schema: function["parameters"].clone(),
+    }
+}
+
+fn usage(tokens: Tokens) -> Json {
+    let input = tokens.input();
+    json!({
+        "prompt_tokens": input,
+        "prompt_tokens_details": { "cached_tokens": tokens.cache_read },
+        "completion_tokens": tokens.output,
+        "completion_tokens_details": { "reasoning_tokens": tokens.reasoning },
+        "total_tokens": input + tokens.output,
+    })
+}
+
+fn call(name: &str, arguments: &str, tokens: Tokens) -> Json {
+    json!({
+        "index": 0,
+        "id": format!("call_{}", tokens.fresh),
+        "type": "function",
+        "function": { "name": name, "arguments": arguments },
+    })
+}
+
+fn finish_reason(reply: &Reply) -> &'static str {
+    match reply {
+        Reply::Call { .. } => "tool_calls",
+        Reply::Say(_) => "stop",
+    }
+}
+
+fn chunk(asked: &Asked, choices: Json, tokens: Tokens) -> Json {
+    json!({
+        "id": format!("chatcmpl-{}", tokens.fresh),
+        "object": "chat.completion.chunk",
+        "created": 1_700_000_000,
+        "model": asked.model,
+        "choices": choices,
+    })
+}
+
+fn events(asked: &Asked, reply: &Reply, tokens: Tokens) -> Vec<String> {
+    let mut deltas = vec![json!({ "role": "assistant", "content": "" })];
+    match reply {
+        Reply::Call { name, arguments } => {
+            let text = arguments.to_string();
+            let [first, second] = pieces(&text);
+            deltas.push(json!({ "tool_calls": [call(name, first, tokens)] }));
+            deltas.push(
+                json!({ "tool_calls": [{ "index": 0, "function": { "arguments": second } }] }),
+            );
+        }
+        Reply::Say(text) => deltas.extend(pieces(text).map(|piece| json!({ "content": piece }))),
+    }
+    let mut events: Vec<Json> = deltas
+        .into_iter()
+        .map(|delta| json!([{ "index": 0, "delta": delta, "finish_reason": null }]))
+        .map(|choices| chunk(asked, choices, tokens))
+        .collect();
+    let end = json!([{ "index": 0, "delta": {}, "finish_reason": finish_reason(reply) }]);
+    events.push(chunk(asked, end, tokens));
+    let mut last = chunk(asked, json!([]), tokens);
+    last["usage"] = usage(tokens);
+    events.push(last);
+    let lines = events.iter().map(|event| format!("data: {event}\n\n"));
+    lines.chain(["data: [DONE]\n\n".to_owned()]).collect()
+}
+
+fn document(asked: &Asked, reply: &Reply, tokens: Tokens) -> Json {
+    let message = match reply {
+        Reply::Call { name, arguments } => {
+            let call = call(name, &arguments.to_string(), tokens);
+            json!({ "role": "assistant", "content": null, "tool_calls": [call] })
+        }
+        Reply::Say(text) => json!({ "role": "assistant", "content": text }),
+    };
+    let choices =
+        json!([{ "index": 0, "message": message, "finish_reason": finish_reason(reply) }]);
+    let mut document = chunk(asked, choices, tokens);
+    document["object"] = json!("chat.completion");
+    document["usage"] = usage(tokens);
+    document
+}

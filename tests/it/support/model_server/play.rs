@@ -1,0 +1,122 @@
+//! What the played model does: for each iteration one command by the tool's own shell, then the final words. Which iteration it is
+//! and how far it has come stands in the conversation itself, so a repeated request gets the same answer.
+
+use serde_json::{Map, Value as Json, json};
+
+/// One iteration: a command, then words.
+pub struct Scene {
+    pub command: &'static str,
+    pub words: &'static str,
+}
+
+/// What an answer was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The shell was called.
+    Call,
+    /// The final words were said.
+    Words,
+    /// The tool asked for something of its own: a title, a route, a summary.
+    Aside,
+    /// Nothing that a model is asked.
+    Unknown,
+}
+
+/// A request for an answer, whatever its dialect.
+pub struct Asked {
+    pub model: String,
+    pub streamed: bool,
+    /// The whole conversation as JSON text.
+    pub conversation: String,
+    /// The result of a command is in it.
+    pub has_result: bool,
+    pub tools: Vec<Offer>,
+}
+
+/// A tool that the model may call.
+pub struct Offer {
+    pub name: String,
+    pub schema: Json,
+}
+
+/// An answer, whatever the dialect.
+pub enum Reply {
+    Call { name: String, arguments: Json },
+    Say(String),
+}
+
+const SHELLS: [&str; 8] = [
+    "Bash",
+    "bash",
+    "exec_command",
+    "shell_command",
+    "shell",
+    "run_shell_command",
+    "run_commands",
+    "Execute",
+];
+const ASIDE: &str = "A note";
+
+impl Asked {
+    /// The iteration whose prompt is in the conversation: the supervisor's own words tell its number.
+    pub fn iteration(&self) -> Option<usize> {
+        let (_, rest) = self.conversation.rsplit_once("This is iteration ")?;
+        let (number, _) = rest.split_once(" of at most ")?;
+        number.parse().ok()
+    }
+
+    fn shell(&self) -> Option<&Offer> {
+        let is_shell = |offer: &&Offer| SHELLS.contains(&offer.name.as_str());
+        self.tools.iter().find(is_shell)
+    }
+}
+
+/// What the model answers, and as what.
+pub fn answer(asked: &Asked, scenes: &[Scene]) -> (Part, Reply) {
+    let scene = asked
+        .iteration()
+        .and_then(|iteration| scenes.get(iteration - 1));
+    match (scene, asked.shell()) {
+        (Some(scene), _) if asked.has_result => (Part::Words, Reply::Say(scene.words.to_owned())),
+        (Some(scene), Some(shell)) => {
+            let call = Reply::Call {
+                name: shell.name.clone(),
+                arguments: arguments(&shell.schema, scene.command),
+            };
+            (Part::Call, call)
+        }
+        _ => (Part::Aside, Reply::Say(ASIDE.to_owned())),
+    }
+}
+
+/// Arguments that satisfy a shell tool's schema and run the command.
+fn arguments(schema: &Json, command: &str) -> Json {
+    let no_properties = Map::new();
+    let properties = schema["properties"].as_object().unwrap_or(&no_properties);
+    let required = |name: &str| {
+        let names = schema["required"].as_array();
+        names.is_some_and(|names| names.iter().any(|required| required == name))
+    };
+    let mut arguments = Map::new();
+    for (name, property) in properties {
+        let kind = property["type"].as_str().unwrap_or_default();
+        let value = match (name.as_str(), kind) {
+            ("command", "array") => json!(["sh", "-c", command]),
+            ("commands", "array") => json!([command]),
+            ("command" | "cmd" | "commands", _) => json!(command),
+            _ if !required(name) => continue,
+            (_, "boolean") => json!(false),
+            (_, "number" | "integer") => json!(10),
+            (_, "array") => json!([]),
+            _ => property["enum"].get(0).cloned().unwrap_or(json!("A step")),
+        };
+        arguments.insert(name.clone(), value);
+    }
+    Json::Object(arguments)
+}
+
+/// A text in two pieces, as a model says it.
+pub fn pieces(text: &str) -> [&str; 2] {
+    let (first, second) = text.split_at(text.floor_char_boundary(text.len() / 2));
+    [first, second]
+}
