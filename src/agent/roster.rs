@@ -9,6 +9,7 @@ use crate::config::Config;
 use crate::config::agent::REHEARSAL;
 use crate::model::nearest::nearest;
 use crate::model::preset::PRESETS;
+use crate::model::price::Prices;
 use crate::process::Supervisor;
 use anyhow::{Context, Result, bail};
 use indexmap::IndexMap;
@@ -46,21 +47,20 @@ pub struct Roster {
 impl Roster {
     /// Takes the configured agents, or looks for known ones on PATH. `program` is this very binary, for `rehearsal`.
     pub fn new(config: &Config, supervisor: Supervisor, program: PathBuf) -> Result<Self> {
+        let prices = Prices::new(&config.prices);
         let mut members: IndexMap<String, Member> = config
             .agents
             .iter()
             .map(|(name, agent)| {
-                (
-                    name.clone(),
-                    member(name, Source::Configured, Profile::of_config(agent)),
-                )
+                let profile = Profile::of_config(agent, &prices);
+                (name.clone(), member(name, Source::Configured, profile))
             })
             .collect();
         let mut preferred = config.agents.keys().next().cloned();
         if members.is_empty() {
             for preset in PRESETS.iter().filter(|preset| on_path(preset.program)) {
                 preferred.get_or_insert_with(|| preset.name.to_owned());
-                let profile = Profile::of_preset(preset);
+                let profile = Profile::of_preset(preset, None);
                 members.insert(
                     preset.name.to_owned(),
                     member(preset.name, Source::Found, profile),
@@ -68,7 +68,10 @@ impl Roster {
             }
         }
         let program = program.to_string_lossy().into_owned();
-        let rehearsal = Profile::of_text(&[&program, "rehearse"]);
+        let rehearsal = Profile {
+            cost_per_iteration: Some(0.0),
+            ..Profile::of_text(&[&program, "rehearse"])
+        };
         members.insert(
             REHEARSAL.to_owned(),
             member(REHEARSAL, Source::Builtin, rehearsal),
@@ -85,6 +88,7 @@ impl Roster {
             output_cap_bytes: config.process.output_cap_bytes,
             environment: config.process.env.clone(),
             secret_names: config.secrets.names.clone(),
+            prices,
         });
         let roster = Self {
             members,

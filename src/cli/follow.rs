@@ -71,6 +71,7 @@ pub fn line_of(event: &Event) -> Option<String> {
         "iteration.started" => format!("iteration {} started", facts.number()),
         "iteration.ended" => facts.verdict(),
         "handoff.invalid" => facts.with_detail("the handoff is not usable".to_owned(), "problem"),
+        "cost.unknown" => facts.unpriced(),
         "human.asked" => facts.question(),
         "guidance.told" => format!("told: {}", facts.text("text")),
         "human.answered" => format!("answered: {}", facts.text("answer")),
@@ -166,6 +167,15 @@ impl Facts<'_> {
             line.push_str(", not counted");
         }
         self.with_detail(line, "failure")
+    }
+
+    fn unpriced(&self) -> String {
+        let why = match self.optional("model") {
+            Some(model) => format!("there is no price for {model}"),
+            None => "it does not tell its model".to_owned(),
+        };
+        let agent = self.text("agent");
+        format!("the cost of {agent} is not known, only its tokens are counted: {why}")
     }
 
     fn question(&self) -> String {

@@ -33,6 +33,10 @@ pub struct Agent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "output_schema")]
     pub output: Option<String>,
+    /// The model it works with: named to a preset's tool, and looked up among the prices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "model", "maxLength" = 200))]
+    pub model: Option<String>,
     /// Names of environment variables that this agent gets beside the usual ones.
     #[serde(default)]
     #[schemars(schema_with = "request::env_names")]

@@ -25,6 +25,7 @@ pub use load::Loaded;
 pub use problem::{ConfigError, ConfigProblem};
 
 use crate::model::period::Period;
+use crate::model::price::Price;
 use crate::model::request::{self, PromiseMatch, Request};
 
 /// The commented reference with every key and default.
@@ -45,6 +46,9 @@ pub struct Config {
     pub inboxes: Vec<Inbox>,
     pub queue: Queue,
     pub budget: Budget,
+    /// Prices of models, over the built-in ones.
+    #[schemars(schema_with = "prices_schema")]
+    pub prices: IndexMap<String, Price>,
     pub process: Process,
     pub secrets: Secrets,
     pub prompts: Prompts,
@@ -183,6 +187,13 @@ pub struct Budget {
     pub month_usd: Option<f64>,
 }
 
+impl Budget {
+    /// Whether anything is limited.
+    pub fn is_set(&self) -> bool {
+        *self != Budget::default()
+    }
+}
+
 /// How programs are run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -246,6 +257,15 @@ pub enum LogFormat {
     #[default]
     Text,
     Json,
+}
+
+fn prices_schema(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "propertyNames": { "format": "model" },
+        "additionalProperties": generator.subschema_for::<Price>(),
+        "maxProperties": 1_000,
+    })
 }
 
 fn agents_schema(generator: &mut SchemaGenerator) -> Schema {

@@ -7,6 +7,7 @@ use super::agent::{REHEARSAL, needs_no_configuration};
 use super::{Config, Queue};
 use crate::model::document::{Finding, Node, Place, Value};
 use crate::model::nearest::nearest;
+use crate::model::preset::Preset;
 
 pub(super) fn broken(config: &Config, tree: &Node) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -14,6 +15,7 @@ pub(super) fn broken(config: &Config, tree: &Node) -> Vec<Finding> {
     findings.extend(reserved_agent(tree));
     findings.extend(default_agents(config, tree));
     findings.extend(commands(config, tree));
+    findings.extend(models_untold(config, tree));
     findings.extend(inboxes_twice(config, tree));
     findings
 }
@@ -122,6 +124,21 @@ fn commands(config: &Config, tree: &Node) -> Vec<Finding> {
         })
     });
     unusable.collect()
+}
+
+/// A model that the tool would never hear of.
+fn models_untold(config: &Config, tree: &Node) -> Vec<Finding> {
+    let untold = config.agents.iter().filter_map(|(name, agent)| {
+        agent.model.as_ref()?;
+        let preset = agent.preset.as_deref().and_then(Preset::named)?;
+        let deaf = preset.model_option.is_empty() && agent.command.is_empty();
+        let message = format!(
+            "{} takes no model on its command line; set it in the tool's own configuration",
+            preset.name
+        );
+        deaf.then(|| at(tree, &["agents", name, "model"], message))
+    });
+    untold.collect()
 }
 
 fn inboxes_twice(config: &Config, tree: &Node) -> Vec<Finding> {

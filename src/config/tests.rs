@@ -61,7 +61,7 @@ fn problems_name_file_line_key_and_remedy() {
         ),
         (
             "[colour]",
-            "1: colour: unknown key; known: state, defaults, inbox, inboxes, queue, budget, process, secrets, prompts, log, agents",
+            "1: colour: unknown key; known: state, defaults, inbox, inboxes, queue, budget, prices, process, secrets, prompts, log, agents",
         ),
         (
             "[agents.a]\nkind = 'builtin'\ncommand = ['x']",
@@ -112,6 +112,19 @@ fn problems_name_file_line_key_and_remedy() {
             "3: inboxes[0].defaults.objective: unknown key; known: agent, max_iterations, completion_promise, promise_match, verify, protect, budget, plan, autonomy, workspace, datasets, priority, not_before, labels, notify, callback_url, iteration_timeout, silence_timeout, stagnation_threshold, human_timeout, max_parallel, env, idempotency_key",
         ),
         ("[[inboxes]]\ndefaults = {}", "1: inboxes[0].path: missing"),
+        (
+            "[prices.'x/y']\ninput = 1\noutput = -1",
+            "3: prices.x/y.output: must be between 0 and 1000000, is -1",
+        ),
+        ("[prices.x]\ninput = 1", "1: prices.x.output: missing"),
+        (
+            "[agents.a]\npreset = 'cn'\nmodel = 'x'",
+            "3: agents.a.model: cn takes no model on its command line; set it in the tool's own configuration",
+        ),
+        (
+            "[agents.a]\npreset = 'codex'\nmodel = '-x'",
+            "3: agents.a.model: must not start with '-', is \"-x\"",
+        ),
         (
             "[[inboxes]]\npath = 'a'\n[[inboxes]]\npath = './a'",
             "4: inboxes[1].path: /etc/ralphd/a is an inbox already",

@@ -12,6 +12,7 @@ words! {
         IterationStarted => "iteration.started",
         IterationEnded => "iteration.ended",
         ToolCalled => "tool.called",
+        CostUnknown => "cost.unknown",
         HandoffInvalid => "handoff.invalid",
         GuidanceTold => "guidance.told",
         HumanAsked => "human.asked",

@@ -10,6 +10,7 @@ pub mod mask;
 pub mod nearest;
 pub mod period;
 pub mod preset;
+pub mod price;
 pub mod promise;
 pub mod request;
 pub mod session;

@@ -58,6 +58,8 @@ pub struct Preset {
     pub unattended: &'static [&'static str],
     /// How the prompt goes in.
     pub prompt: Prompt,
+    /// The option that names a model; empty where the tool has none.
+    pub model_option: &'static str,
     /// The arguments right before the prompt, or in its place where it goes in on stdin.
     pub before_prompt: &'static [&'static str],
     /// How its stdout is read.
@@ -85,11 +87,14 @@ impl Preset {
     }
 
     /// The command line, up to where a prompt or its file's path is the last argument.
-    pub fn command_line(&self) -> Vec<&'static str> {
+    pub fn command_line<'a>(&'a self, model: Option<&'a str>) -> Vec<&'a str> {
+        let named = model.filter(|_| !self.model_option.is_empty());
+        let model = named.map_or_else(Vec::new, |model| vec![self.model_option, model]);
         let parts = [
             &[self.program],
             self.arguments,
             self.unattended,
+            &model,
             self.before_prompt,
         ];
         parts.concat()
@@ -102,6 +107,7 @@ const NOTHING: Preset = Preset {
     arguments: &[],
     unattended: &[],
     prompt: Prompt::Stdin,
+    model_option: "",
     before_prompt: &[],
     format: Format::Text,
     set_environment: &[],
@@ -132,6 +138,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "claude",
         program: "claude",
+        model_option: "--model",
         arguments: &["-p", "--output-format", "stream-json", "--verbose"],
         unattended: &["--dangerously-skip-permissions"],
         format: Format::Claude,
@@ -156,6 +163,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "codex",
         program: "codex",
+        model_option: "-m",
         arguments: &["exec", "--json", "--skip-git-repo-check"],
         unattended: &["--dangerously-bypass-approvals-and-sandbox"],
         before_prompt: &["-"],
@@ -173,6 +181,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "gemini",
         program: "gemini",
+        model_option: "-m",
         arguments: &["-o", "stream-json"],
         unattended: &["--approval-mode", "yolo"],
         format: Format::Gemini,
@@ -196,6 +205,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "opencode",
         program: "opencode",
+        model_option: "--model",
         arguments: &["run", "--format", "json", "--print-logs"],
         unattended: &["--auto"],
         format: Format::Opencode,
@@ -213,6 +223,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "pi",
         program: "pi",
+        model_option: "--model",
         arguments: &["-p", "--mode", "json"],
         format: Format::Pi,
         set_environment: &[("PI_OFFLINE", "1")],
@@ -225,6 +236,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "qwen",
         program: "qwen",
+        model_option: "--model",
         arguments: &["-o", "stream-json"],
         unattended: &["--approval-mode", "yolo"],
         format: Format::Qwen,
@@ -243,6 +255,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "copilot",
         program: "copilot",
+        model_option: "--model",
         arguments: &["--output-format", "json"],
         unattended: &["--allow-all-tools"],
         prompt: Prompt::Arg,
@@ -265,6 +278,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "cline",
         program: "cline",
+        model_option: "-m",
         arguments: &["--json"],
         prompt: Prompt::Arg,
         format: Format::Cline,
@@ -278,6 +292,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "droid",
         program: "droid",
+        model_option: "-m",
         arguments: &["exec", "-o", "stream-json"],
         unattended: &["--auto", "high"],
         prompt: Prompt::Arg,
@@ -304,6 +319,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "aider",
         program: "aider",
+        model_option: "--model",
         arguments: &[
             "--no-check-update",
             "--no-analytics",
@@ -325,6 +341,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "llm",
         program: "llm",
+        model_option: "-m",
         pass_environment: &["OPENAI_API_KEY", "LLM_MODEL", "LLM_USER_PATH"],
         setup: "it has no tools: for roles that only answer",
         ..NOTHING
@@ -360,9 +377,28 @@ mod tests {
             ("llm", "llm"),
         ] {
             let preset = Preset::named(name).expect("a preset");
-            assert_eq!(preset.command_line().join(" "), expected);
+            assert_eq!(preset.command_line(None).join(" "), expected);
         }
         assert!(Preset::named("nobody").is_none());
+    }
+
+    #[test]
+    fn a_model_is_named_before_the_prompt() {
+        for (name, expected) in [
+            (
+                "codex",
+                "codex exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox -m x -",
+            ),
+            ("gemini", "gemini -o stream-json --approval-mode yolo -m x"),
+            (
+                "copilot",
+                "copilot --output-format json --allow-all-tools --model x -p",
+            ),
+            ("cn", "cn --format json --auto -p"),
+        ] {
+            let preset = Preset::named(name).expect("a preset");
+            assert_eq!(preset.command_line(Some("x")).join(" "), expected);
+        }
     }
 
     #[test]

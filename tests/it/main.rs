@@ -5,6 +5,7 @@ mod crash;
 mod crash_storm;
 mod inbox;
 mod limits_of_agents;
+mod prices;
 mod process;
 mod session;
 mod spending;

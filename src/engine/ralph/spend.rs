@@ -62,7 +62,7 @@ impl Ralph {
         self.house
             .store
             .write(move |sql| {
-                ledger::correct(sql, &session, &iteration, &usage)?;
+                ledger::correct_running(sql, &session, &iteration, &usage)?;
                 tool_calls::add(sql, (&session, &task, &iteration), &calls, now_ms())?;
                 let sums = sessions::expect(sql, &session)?;
                 let passed =
