@@ -7,13 +7,14 @@ pub use super::command::Supervision;
 use super::command::profile::{Profile, Reports};
 use crate::config::Config;
 use crate::config::agent::REHEARSAL;
+use crate::model::fallback;
 use crate::model::nearest::nearest;
 use crate::model::preset::PRESETS;
 use crate::model::price::Prices;
 use crate::process::Supervisor;
 use anyhow::{Context, Result, bail};
 use indexmap::IndexMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where an agent comes from.
@@ -33,6 +34,8 @@ pub struct Member {
     pub command: Vec<String>,
     pub preset: Option<&'static str>,
     pub reports: Reports,
+    /// Who goes on while a limit shuts it out.
+    pub fallback: Vec<String>,
     #[serde(skip)]
     pub profile: Profile,
 }
@@ -53,7 +56,11 @@ impl Roster {
             .iter()
             .map(|(name, agent)| {
                 let profile = Profile::of_config(agent, &prices);
-                (name.clone(), member(name, Source::Configured, profile))
+                let configured = Member {
+                    fallback: agent.fallback.clone(),
+                    ..member(name, Source::Configured, profile)
+                };
+                (name.clone(), configured)
             })
             .collect();
         let mut preferred = config.agents.keys().next().cloned();
@@ -126,6 +133,14 @@ impl Roster {
         }
     }
 
+    /// An agent and those who may stand in for it, in the order in which they are asked.
+    pub fn with_fallbacks<'a>(&'a self, name: &'a str) -> Vec<&'a str> {
+        fallback::order(name, |name| {
+            let member = self.members.get(name);
+            member.map_or(&[], |member| &member.fallback)
+        })
+    }
+
     /// The agent of this name, ready to work.
     pub fn hire(&self, name: &str) -> Result<Arc<dyn Agent>> {
         let member = self.member(name)?;
@@ -137,6 +152,18 @@ impl Roster {
     }
 }
 
+impl Member {
+    /// Whether its program can be found.
+    pub fn is_there(&self) -> bool {
+        let program = self.command.first().map(String::as_str);
+        program.is_some_and(|program| match program.contains('/') {
+            // A relative path begins at a workspace that may not be there yet.
+            true => !program.starts_with('/') || is_program(Path::new(program)),
+            false => on_path(program),
+        })
+    }
+}
+
 fn member(name: &str, source: Source, profile: Profile) -> Member {
     Member {
         name: name.to_owned(),
@@ -144,14 +171,16 @@ fn member(name: &str, source: Source, profile: Profile) -> Member {
         command: profile.command.clone(),
         preset: profile.preset,
         reports: profile.reports,
+        fallback: Vec::new(),
         profile,
     }
 }
 
 fn on_path(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|directory| {
-        rustix::fs::access(directory.join(name), rustix::fs::Access::EXEC_OK).is_ok()
-            && directory.join(name).is_file()
-    })
+    std::env::split_paths(&path).any(|directory| is_program(&directory.join(name)))
+}
+
+fn is_program(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok() && path.is_file()
 }

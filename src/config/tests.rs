@@ -122,6 +122,26 @@ fn problems_name_file_line_key_and_remedy() {
             "3: agents.a.model: cn takes no model on its command line; set it in the tool's own configuration",
         ),
         (
+            "[agents.writer]\npreset = 'claude'\nfallback = 'coder'\n[agents.codr]\ncommand = ['x']",
+            "3: agents.writer.fallback: there is no agent coder, only writer, codr; did you mean codr?",
+        ),
+        (
+            "[agents.writer]\npreset = 'claude'\nfallback = ['codex']",
+            "3: agents.writer.fallback: there is no agent codex, only writer; add [agents.codex] with preset = \"codex\"",
+        ),
+        (
+            "[agents.a]\ncommand = ['a']\nfallback = ['b']\n[agents.b]\ncommand = ['b']\nfallback = 'a'",
+            "3: agents.a.fallback: goes round in a circle: a → b → a",
+        ),
+        (
+            "[agents.a]\ncommand = ['a']\nfallback = 'a'",
+            "3: agents.a.fallback: goes round in a circle: a → a",
+        ),
+        (
+            "[agents.a]\ncommand = ['a']\nfallback = 5",
+            "3: agents.a.fallback: must be a list, is the number 5",
+        ),
+        (
             "[agents.a]\npreset = 'codex'\nmodel = '-x'",
             "3: agents.a.model: must not start with '-', is \"-x\"",
         ),
@@ -383,4 +403,13 @@ fn agents_keep_the_order_of_the_file() {
     let loaded = Config::from_text(text, None, &Environment::default()).unwrap();
     let names: Vec<&String> = loaded.agents.keys().collect();
     assert_eq!(names, ["zebra", "ape", "mole"]);
+}
+
+#[test]
+fn one_fallback_may_stand_for_a_list() {
+    for text in ["'b'", "['b']"] {
+        let text =
+            format!("[agents.a]\ncommand = ['a']\nfallback = {text}\n[agents.b]\ncommand = ['b']");
+        assert_eq!(read(&text, &[]).unwrap().agents["a"].fallback, ["b"]);
+    }
 }

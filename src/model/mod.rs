@@ -3,9 +3,11 @@
 pub mod document;
 pub mod event;
 pub mod failure;
+pub mod fallback;
 pub mod handoff;
 pub mod id;
 pub mod iteration;
+pub mod limit;
 pub mod mask;
 pub mod nearest;
 pub mod period;

@@ -8,7 +8,10 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Each file brings the schema from its position to the next version.
-const MIGRATIONS: &[&str] = &[include_str!("../../sql/sqlite/0001_initial.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../sql/sqlite/0001_initial.sql"),
+    include_str!("../../sql/sqlite/0003_agents_of_iterations.sql"),
+];
 
 /// Pages copied between two looks at the clock; the whole file in a few steps.
 const BACKUP_PAGES_PER_STEP: i32 = 4096;

@@ -3,6 +3,7 @@
 mod command_line;
 mod crash;
 mod crash_storm;
+mod fallback;
 mod inbox;
 mod limits_of_agents;
 mod prices;

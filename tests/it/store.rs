@@ -413,6 +413,7 @@ async fn a_turn_without_a_claimant_is_cancelled_by_the_next_one() {
     let new = iterations::NewIteration {
         id: new_id(),
         number: 1,
+        agent: "rehearsal".to_owned(),
         prompt_file: "p".to_owned(),
         output_file: "o".to_owned(),
         guidance_ids: Vec::new(),

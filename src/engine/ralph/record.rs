@@ -56,7 +56,7 @@ impl Ralph {
         let usage = &judged.outcome.usage;
         let first =
             counted_only(usage.cost_usd, usage.input_tokens) && !self.history.iter().any(told);
-        first.then(|| json!({"agent": self.session.agent, "model": judged.outcome.model}))
+        first.then(|| json!({"agent": self.agent, "model": judged.outcome.model}))
     }
 
     fn as_row(&self, turn: &UnderWay, judged: Judged) -> EndedIteration {

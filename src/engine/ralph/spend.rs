@@ -27,7 +27,8 @@ impl Ralph {
         let (reports, mut told) = mpsc::channel(MAX_WAITING_REPORTS);
         let mut log = ToolLog::default();
         let mut outside = self.signals.stop.clone();
-        let run = self.agent.run(turn.for_agent(self, stopped, reports));
+        let agent = self.house.roster.hire(&self.agent)?;
+        let run = agent.run(turn.for_agent(self, stopped, reports));
         tokio::pin!(run);
         loop {
             let going_on = !*stop.borrow();

@@ -190,6 +190,37 @@ pub fn park(sql: &mut dyn Sql, claim: &Claim, parking: &Parking, at_ms: i64) -> 
     events::add(sql, about, EventType::TaskParked, at_ms, &facts)
 }
 
+/// Who goes on with a task, and why.
+#[derive(Clone, Debug)]
+pub struct HandOver {
+    pub from: String,
+    pub to: String,
+    /// What keeps the agent that was asked for from it, and until when.
+    pub reason: Option<String>,
+    pub until_ms: Option<i64>,
+    /// The place in the queue that the task keeps.
+    pub queued_since_ms: i64,
+}
+
+/// Puts a claimed task back into the queue for another agent.
+pub fn hand_over(sql: &mut dyn Sql, claim: &Claim, over: &HandOver, at_ms: i64) -> Result<()> {
+    let changed = sql.run(
+        query!("tasks_hand_over"),
+        values![
+            &claim.task_id,
+            &claim.worker_id,
+            claim.number,
+            &over.to,
+            over.queued_since_ms,
+        ],
+    )?;
+    fence(changed, claim)?;
+    let facts =
+        json!({"from": over.from, "to": over.to, "reason": over.reason, "until_ms": over.until_ms});
+    let about = About::task(&claim.session_id, &claim.task_id);
+    events::add(sql, about, EventType::AgentChanged, at_ms, &facts)
+}
+
 /// A task that somebody claimed and has not settled.
 #[derive(Clone, Debug)]
 pub struct Running {
