@@ -41,6 +41,10 @@ pub struct Agent {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "fallback_schema")]
     pub fallback: Vec<String>,
+    /// How many turns of it may run at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 256))]
+    pub max_parallel: Option<u32>,
     /// Names of environment variables that this agent gets beside the usual ones.
     #[serde(default)]
     #[schemars(schema_with = "request::env_names")]

@@ -147,6 +147,9 @@ pub struct Inbox {
 pub struct Queue {
     #[schemars(range(min = 1, max = 256))]
     pub max_parallel: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 256))]
+    pub max_sessions: Option<u32>,
     #[schemars(extend("format" = "positive-period"))]
     pub lease: Period,
     #[schemars(extend("format" = "positive-period"))]
@@ -164,6 +167,7 @@ impl Default for Queue {
     fn default() -> Queue {
         Queue {
             max_parallel: 4,
+            max_sessions: None,
             lease: Period::from_secs(30),
             heartbeat: Period::from_secs(10),
             window: None,

@@ -15,6 +15,7 @@ pub mod preset;
 pub mod price;
 pub mod promise;
 pub mod request;
+pub mod room;
 pub mod session;
 pub mod stop;
 pub mod task;

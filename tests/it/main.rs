@@ -8,6 +8,7 @@ mod inbox;
 mod limits_of_agents;
 mod prices;
 mod process;
+mod room;
 mod session;
 mod spending;
 mod store;

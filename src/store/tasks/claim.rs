@@ -3,6 +3,7 @@
 
 use super::tell_step;
 use crate::model::event::EventType;
+use crate::model::room::{Admission, Busy, Caps, admission};
 use crate::model::task::{TaskState, TaskStep};
 use crate::store::driver::{Row, Sql, values};
 use crate::store::events::{self, About};
@@ -45,6 +46,55 @@ pub fn claim(
     claimed
         .map(|row| note_claim(sql, worker, &row, at_ms))
         .transpose()
+}
+
+/// Claims the next ready task for which the caps leave room, in the same order.
+pub fn claim_within(
+    sql: &mut dyn Sql,
+    caps: &Caps,
+    worker: &str,
+    lease_until_ms: i64,
+    at_ms: i64,
+) -> Result<Option<Claim>> {
+    if caps.is_empty() {
+        return claim(sql, worker, lease_until_ms, at_ms);
+    }
+    let list = |names: &[String]| json!(names).to_string();
+    let claimed = match admission(caps, &busy(sql)?) {
+        Admission::Anybody => return claim(sql, worker, lease_until_ms, at_ms),
+        Admission::Agents(free) => sql.row(
+            query!("tasks_claim_of_agents"),
+            values![worker, lease_until_ms, at_ms, list(&free)],
+        )?,
+        Admission::Sessions(open, free) => sql.row(
+            query!("tasks_claim_of_sessions"),
+            values![worker, lease_until_ms, at_ms, list(&free), list(&open)],
+        )?,
+    };
+    claimed
+        .map(|row| note_claim(sql, worker, &row, at_ms))
+        .transpose()
+}
+
+/// Keeps, or drops, what makes the claim by agent as fast with a long backlog as with a short one.
+pub fn index_by_agent(sql: &mut dyn Sql, wanted: bool) -> Result<()> {
+    match wanted {
+        true => sql.run(query!("tasks_index_by_agent"), &[])?,
+        false => sql.run(query!("tasks_unindex_by_agent"), &[])?,
+    };
+    Ok(())
+}
+
+fn busy(sql: &mut dyn Sql) -> Result<Vec<Busy>> {
+    let rows = sql.rows(query!("tasks_busy"), &[])?;
+    rows.iter()
+        .map(|row| {
+            Ok(Busy {
+                session: row.text("session_id")?,
+                agent: row.optional_text("agent")?,
+            })
+        })
+        .collect()
 }
 
 /// Claims one task by name, if it is ready.

@@ -3,8 +3,8 @@
 mod claim;
 
 pub use claim::{
-    Claim, ClaimLost, HandOver, Parking, Running, Settlement, claim, claim_one, forgive, hand_over,
-    park, renew, rescue, running, settle,
+    Claim, ClaimLost, HandOver, Parking, Running, Settlement, claim, claim_one, claim_within,
+    forgive, hand_over, index_by_agent, park, renew, rescue, running, settle,
 };
 
 use crate::model::task::{TaskKind, TaskState, TaskStep};
