@@ -20,7 +20,7 @@
 //!
 //! | rank | room | what it is |
 //! |---|---|---|
-//! | 0 | [`model`] | pure words and decisions: states, promise, why the loop stops, requests |
+//! | 0 | [`model`] | pure words and decisions: states, promise, why the loop stops, who takes the next turn, prices, requests |
 //! | 1 | [`clock`], [`files`], [`lock`], [`config`], [`process`] | the edges: time, files of strangers, locks, settings, programs |
 //! | 2 | [`store`] | the database; the only place with ralphd's SQL |
 //! | 3 | [`workspace`] | the directory an agent works in |

@@ -52,6 +52,17 @@ pub fn pending(state: &Path, count: usize) {
     finish(&connection);
 }
 
+/// Gives the last tasks of the queue to another agent.
+pub fn reassign(state: &Path, agent: &str, count: usize) {
+    let last = format!("SELECT id FROM tasks ORDER BY id DESC LIMIT {count}");
+    open(state)
+        .execute(
+            &format!("UPDATE tasks SET agent = ?1 WHERE id IN ({last})"),
+            [agent],
+        )
+        .expect("reassign");
+}
+
 /// Sessions that ended and were reported, each with its task, an iteration and four events.
 pub fn ended(state: &Path, count: usize) {
     let connection = open(state);

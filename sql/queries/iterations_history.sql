@@ -6,5 +6,5 @@ SELECT id, session_id, task_id, number, verdict, counted, exit_code, exit_signal
     handoff_problem, verify_passed,
     CASE WHEN number = (SELECT max(number) FROM iterations WHERE session_id = ?1) THEN verify_tail END AS verify_tail,
     tampered, question, fingerprint, progressed, git_commit, cost_usd, input_tokens, output_tokens, tool_call_count,
-    started_at_ms, ended_at_ms
+    started_at_ms, ended_at_ms, agent
 FROM iterations WHERE session_id = ?1 AND number > ?2 ORDER BY number

@@ -80,6 +80,8 @@ pub struct Outcome {
     pub usage: Usage,
     /// The tool stopped at a limit of its own: not done, and it counts even without words.
     pub unfinished: bool,
+    /// The model it worked with, as far as that is known.
+    pub model: Option<String>,
     /// Remarks for people: denied permissions and the like.
     pub warnings: Vec<String>,
 }

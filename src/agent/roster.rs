@@ -7,12 +7,14 @@ pub use super::command::Supervision;
 use super::command::profile::{Profile, Reports};
 use crate::config::Config;
 use crate::config::agent::REHEARSAL;
+use crate::model::fallback;
 use crate::model::nearest::nearest;
 use crate::model::preset::PRESETS;
+use crate::model::price::Prices;
 use crate::process::Supervisor;
 use anyhow::{Context, Result, bail};
 use indexmap::IndexMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where an agent comes from.
@@ -32,6 +34,8 @@ pub struct Member {
     pub command: Vec<String>,
     pub preset: Option<&'static str>,
     pub reports: Reports,
+    /// Who goes on while a limit shuts it out.
+    pub fallback: Vec<String>,
     #[serde(skip)]
     pub profile: Profile,
 }
@@ -46,21 +50,24 @@ pub struct Roster {
 impl Roster {
     /// Takes the configured agents, or looks for known ones on PATH. `program` is this very binary, for `rehearsal`.
     pub fn new(config: &Config, supervisor: Supervisor, program: PathBuf) -> Result<Self> {
+        let prices = Prices::new(&config.prices);
         let mut members: IndexMap<String, Member> = config
             .agents
             .iter()
             .map(|(name, agent)| {
-                (
-                    name.clone(),
-                    member(name, Source::Configured, Profile::of_config(agent)),
-                )
+                let profile = Profile::of_config(agent, &prices);
+                let configured = Member {
+                    fallback: agent.fallback.clone(),
+                    ..member(name, Source::Configured, profile)
+                };
+                (name.clone(), configured)
             })
             .collect();
         let mut preferred = config.agents.keys().next().cloned();
         if members.is_empty() {
             for preset in PRESETS.iter().filter(|preset| on_path(preset.program)) {
                 preferred.get_or_insert_with(|| preset.name.to_owned());
-                let profile = Profile::of_preset(preset);
+                let profile = Profile::of_preset(preset, None);
                 members.insert(
                     preset.name.to_owned(),
                     member(preset.name, Source::Found, profile),
@@ -68,7 +75,10 @@ impl Roster {
             }
         }
         let program = program.to_string_lossy().into_owned();
-        let rehearsal = Profile::of_text(&[&program, "rehearse"]);
+        let rehearsal = Profile {
+            cost_per_iteration: Some(0.0),
+            ..Profile::of_text(&[&program, "rehearse"])
+        };
         members.insert(
             REHEARSAL.to_owned(),
             member(REHEARSAL, Source::Builtin, rehearsal),
@@ -85,6 +95,7 @@ impl Roster {
             output_cap_bytes: config.process.output_cap_bytes,
             environment: config.process.env.clone(),
             secret_names: config.secrets.names.clone(),
+            prices,
         });
         let roster = Self {
             members,
@@ -122,6 +133,14 @@ impl Roster {
         }
     }
 
+    /// An agent and those who may stand in for it, in the order in which they are asked.
+    pub fn with_fallbacks<'a>(&'a self, name: &'a str) -> Vec<&'a str> {
+        fallback::order(name, |name| {
+            let member = self.members.get(name);
+            member.map_or(&[], |member| &member.fallback)
+        })
+    }
+
     /// The agent of this name, ready to work.
     pub fn hire(&self, name: &str) -> Result<Arc<dyn Agent>> {
         let member = self.member(name)?;
@@ -133,6 +152,18 @@ impl Roster {
     }
 }
 
+impl Member {
+    /// Whether its program can be found.
+    pub fn is_there(&self) -> bool {
+        let program = self.command.first().map(String::as_str);
+        program.is_some_and(|program| match program.contains('/') {
+            // A relative path begins at a workspace that may not be there yet.
+            true => !program.starts_with('/') || is_program(Path::new(program)),
+            false => on_path(program),
+        })
+    }
+}
+
 fn member(name: &str, source: Source, profile: Profile) -> Member {
     Member {
         name: name.to_owned(),
@@ -140,14 +171,16 @@ fn member(name: &str, source: Source, profile: Profile) -> Member {
         command: profile.command.clone(),
         preset: profile.preset,
         reports: profile.reports,
+        fallback: Vec::new(),
         profile,
     }
 }
 
 fn on_path(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|directory| {
-        rustix::fs::access(directory.join(name), rustix::fs::Access::EXEC_OK).is_ok()
-            && directory.join(name).is_file()
-    })
+    std::env::split_paths(&path).any(|directory| is_program(&directory.join(name)))
+}
+
+fn is_program(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok() && path.is_file()
 }

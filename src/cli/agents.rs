@@ -4,8 +4,8 @@ use super::desk::Desk;
 use super::exit::Exit;
 use super::output::{self, Look, Style};
 use super::table::{Cell, Table};
-use crate::agent::profile::Reports;
 use crate::agent::roster::{Member, Roster, Source};
+use crate::model::price::CostSource;
 use crate::process::{self, Captured, Supervisor, capture};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
@@ -25,7 +25,13 @@ struct Listed<'a> {
     default: bool,
     version: Option<&'a str>,
     problem: Option<&'a str>,
+    /// How its cost is known.
     cost: &'static str,
+    model: Option<&'a str>,
+    /// Of when the price of its model is.
+    prices: Option<String>,
+    #[serde(skip)]
+    source: CostSource,
 }
 
 /// Why a program named no version.
@@ -114,6 +120,7 @@ fn answer_of(captured: Captured) -> Result<String, NoVersion> {
 
 fn listed<'a>(member: &'a Member, roster: &Roster, versions: &'a Versions) -> Listed<'a> {
     let answer = versions.get(&member.name).map(Result::as_ref);
+    let source = member.profile.cost_source();
     Listed {
         member,
         default: member.name == roster.default_name(),
@@ -121,12 +128,13 @@ fn listed<'a>(member: &'a Member, roster: &Roster, versions: &'a Versions) -> Li
         problem: answer
             .and_then(Result::err)
             .map(|none| none.reason.as_str()),
-        cost: match (member.profile.cost_per_iteration, member.reports) {
-            (_, Reports { cost: true, .. }) => "yes",
-            (Some(_), _) => "fixed",
-            (None, Reports { tokens: true, .. }) => "tokens only",
-            (None, _) => "no",
+        cost: source.as_str(),
+        model: member.profile.model.as_deref(),
+        prices: match &source {
+            CostSource::Priced(quote) => Some(quote.date()),
+            _ => None,
         },
+        source,
     }
 }
 
@@ -146,7 +154,7 @@ fn table(listed: &[Listed<'_>]) -> Table {
             (agent.member.name.clone(), Style::Bold).into(),
             if agent.default { "default" } else { "" }.into(),
             source.into(),
-            agent.cost.into(),
+            agent.source.to_string().into(),
             version,
             agent.member.command.join(" ").into(),
         ]);

@@ -71,6 +71,8 @@ pub fn line_of(event: &Event) -> Option<String> {
         "iteration.started" => format!("iteration {} started", facts.number()),
         "iteration.ended" => facts.verdict(),
         "handoff.invalid" => facts.with_detail("the handoff is not usable".to_owned(), "problem"),
+        "agent.changed" => facts.change(),
+        "cost.unknown" => facts.unpriced(),
         "human.asked" => facts.question(),
         "guidance.told" => format!("told: {}", facts.text("text")),
         "human.answered" => format!("answered: {}", facts.text("answer")),
@@ -141,7 +143,8 @@ impl Facts<'_> {
         match (until, self.optional("reason")) {
             (Some(until), _) => {
                 let line = format!("parked until {}", clock_time(until, self.0.at_ms));
-                Some(self.with_detail(line, "reason"))
+                let reason = self.optional("reason").map(|reason| format!(", {reason}"));
+                Some(line + &reason.unwrap_or_default())
             }
             // The session's own pause says so itself.
             (None, Some(reason)) if reason == "paused" => None,
@@ -166,6 +169,31 @@ impl Facts<'_> {
             line.push_str(", not counted");
         }
         self.with_detail(line, "failure")
+    }
+
+    fn change(&self) -> String {
+        let to = self.text("to");
+        let until = self
+            .0
+            .data
+            .get("until_ms")
+            .and_then(serde_json::Value::as_i64);
+        match (self.optional("reason"), until) {
+            (Some(reason), Some(until)) => {
+                let until = clock_time(until, self.0.at_ms);
+                format!("{reason} until {until}; going on with {to}")
+            }
+            _ => format!("{to} is free again; going on with {to}"),
+        }
+    }
+
+    fn unpriced(&self) -> String {
+        let why = match self.optional("model") {
+            Some(model) => format!("there is no price for {model}"),
+            None => "it does not tell its model".to_owned(),
+        };
+        let agent = self.text("agent");
+        format!("the cost of {agent} is not known, only its tokens are counted: {why}")
     }
 
     fn question(&self) -> String {
@@ -264,6 +292,18 @@ mod tests {
                 Some("back in the queue"),
             ),
             (
+                "agent.changed",
+                json!({"from": "codex", "to": "claude", "reason": null, "until_ms": null}),
+                Some("claude is free again; going on with claude"),
+            ),
+            (
+                "cost.unknown",
+                json!({"agent": "codex", "model": "x"}),
+                Some(
+                    "the cost of codex is not known, only its tokens are counted: there is no price for x",
+                ),
+            ),
+            (
                 "iteration.started",
                 json!({"number": 2}),
                 Some("iteration 2 started"),
@@ -292,6 +332,25 @@ mod tests {
             ("session.failed", Json::Null, Some("failed: ?")),
         ] {
             assert_eq!(line_of(&event(kind, data)).as_deref(), expected, "{kind}");
+        }
+    }
+
+    #[test]
+    fn times_are_told_by_the_local_clock() {
+        let clock = clock_time(60_000, 0);
+        for (kind, data, expected) in [
+            (
+                "task.parked",
+                json!({"until_ms": 60_000, "reason": "usage limit of claude"}),
+                format!("parked until {clock}, usage limit of claude"),
+            ),
+            (
+                "agent.changed",
+                json!({"from": "claude", "to": "codex", "reason": "usage limit of claude", "until_ms": 60_000}),
+                format!("usage limit of claude until {clock}; going on with codex"),
+            ),
+        ] {
+            assert_eq!(line_of(&event(kind, data)), Some(expected));
         }
     }
 

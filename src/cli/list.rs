@@ -77,7 +77,7 @@ fn row(standing: &Standing, now_ms: i64) -> Vec<Cell> {
         (short(&session.id).to_owned(), Style::Bold).into(),
         standing.in_words(now_ms).into(),
         format!("{}/{}", session.iteration_count, session.max_iterations).into(),
-        session.agent.as_str().into(),
+        standing.worker().into(),
         output::age(now_ms - session.created_at_ms).into(),
         cost.into(),
         output::first_line(&session.objective).into(),

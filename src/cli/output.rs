@@ -168,10 +168,10 @@ pub fn local_time_exact(at_ms: i64) -> String {
     zoned(at_ms, "%Y-%m-%d %H:%M:%S")
 }
 
-/// Local time as `03:00` within a day of `now_ms`, with the date beyond.
+/// Local time as `03:00` on the day of `now_ms`, with the date on any other.
 pub fn clock_time(at_ms: i64, now_ms: i64) -> String {
-    const DAY_MS: u64 = 86_400_000;
-    match at_ms.abs_diff(now_ms) < DAY_MS {
+    const DAY: &str = "%Y-%m-%d";
+    match zoned(at_ms, DAY) == zoned(now_ms, DAY) {
         true => zoned(at_ms, "%H:%M"),
         false => local_time(at_ms),
     }
@@ -317,6 +317,21 @@ mod tests {
         ] {
             assert_eq!(duration(seconds * 1000), long);
             assert_eq!(age(seconds * 1000), short);
+        }
+    }
+
+    #[test]
+    fn another_day_is_named() {
+        let noon = jiff::civil::date(2026, 11, 16).at(12, 0, 0, 0);
+        let noon = noon.to_zoned(jiff::tz::TimeZone::system()).unwrap();
+        let now_ms = noon.timestamp().as_millisecond();
+        for (hours, expected) in [
+            (2, "14:00"),
+            (-11, "01:00"),
+            (15, "2026-11-17 03:00"),
+            (-13, "2026-11-15 23:00"),
+        ] {
+            assert_eq!(clock_time(now_ms + hours * 3_600_000, now_ms), expected);
         }
     }
 

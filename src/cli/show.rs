@@ -9,6 +9,7 @@ use super::table::{Cell, Table};
 use crate::clock::now_ms;
 use crate::model::id::short;
 use crate::model::iteration::Verdict;
+use crate::model::limit::Limit;
 use crate::model::session::{EndReason, SessionState};
 use crate::store::driver::Sql;
 use crate::store::humans::{self, HumanRequest, HumanStatus};
@@ -21,6 +22,7 @@ use std::path::Path;
 
 const TITLES: &[&str] = &[
     "#",
+    "AGENT",
     "VERDICT",
     "COUNTED",
     "EXIT",
@@ -74,7 +76,8 @@ impl Whole {
         section(&mut lines, look, "Objective", &session.objective);
         if !self.iterations.is_empty() {
             lines.extend([String::new(), look.paint(Style::Bold, "Iterations")]);
-            lines.extend(iteration_table(&self.iterations, now_ms).lines(look));
+            let table = iteration_table(&self.iterations, &session.agent, now_ms);
+            lines.extend(table.lines(look));
         }
         if !self.humans.is_empty() {
             lines.extend([String::new(), look.paint(Style::Bold, "Questions")]);
@@ -112,7 +115,7 @@ impl Whole {
             ("session", Some(session.id.clone()), Style::Bold),
             ("status", Some(status), style),
             ("reason", session.end_reason.map(reason), Style::Plain),
-            ("agent", Some(session.agent.clone()), Style::Plain),
+            ("agent", Some(self.worker(now_ms)), Style::Plain),
             ("iterations", Some(iterations), Style::Plain),
             ("trigger", Some(trigger), Style::Plain),
             ("follows", session.follows_session_id.clone(), Style::Plain),
@@ -132,6 +135,25 @@ impl Whole {
                 format!("{name}  {}", look.paint(style, &harmless(&value)))
             })
             .collect()
+    }
+
+    /// Who works on it, and while one stands in for another, until when.
+    fn worker(&self, now_ms: i64) -> String {
+        let (worker, own) = (self.standing.worker(), &self.standing.session.agent);
+        let by_own =
+            |iteration: &&Iteration| iteration.agent.as_ref().is_none_or(|agent| agent == own);
+        let last = self.iterations.iter().rev().find(by_own);
+        let limit = last.and_then(|last| {
+            let (class, until_ms) = (last.failure_class?, last.reset_at_ms?);
+            Some(Limit { class, until_ms }).filter(|limit| limit.holds(now_ms))
+        });
+        match limit {
+            Some(limit) if worker != *own => {
+                let until = output::clock_time(limit.until_ms, now_ms);
+                format!("{worker}, {} until {until}", limit.of(own))
+            }
+            _ => worker,
+        }
     }
 
     fn times(&self, now_ms: i64) -> [(&'static str, Option<String>, Style); 4] {
@@ -203,15 +225,23 @@ fn section(lines: &mut Vec<String>, look: &Look, title: &str, text: &str) {
     lines.extend(harmless_lines(text.trim()).lines().map(str::to_owned));
 }
 
-fn iteration_table(iterations: &[Iteration], now_ms: i64) -> Table {
+fn iteration_table(iterations: &[Iteration], own: &str, now_ms: i64) -> Table {
     let mut table = Table::new(TITLES, TITLES.len() - 1);
+    let taker = |iteration: &Iteration| iteration.agent.clone().unwrap_or_else(|| own.to_owned());
+    // A column that is empty throughout is left out.
+    let alone = iterations.iter().all(|iteration| taker(iteration) == own);
     for iteration in iterations {
-        table.row(iteration_row(iteration, now_ms));
+        let agent = if alone {
+            String::new()
+        } else {
+            taker(iteration)
+        };
+        table.row(iteration_row(iteration, agent, now_ms));
     }
     table
 }
 
-fn iteration_row(iteration: &Iteration, now_ms: i64) -> Vec<Cell> {
+fn iteration_row(iteration: &Iteration, agent: String, now_ms: i64) -> Vec<Cell> {
     let (verdict, style) = match iteration.verdict {
         None => ("under way", Style::Active),
         Some(verdict @ Verdict::Promised) => (verdict.as_str(), Style::Good),
@@ -243,6 +273,7 @@ fn iteration_row(iteration: &Iteration, now_ms: i64) -> Vec<Cell> {
     let cost = iteration.cost_usd.map(output::money).unwrap_or_default();
     vec![
         iteration.number.to_string().into(),
+        agent.into(),
         (verdict.to_owned(), style).into(),
         counted.into(),
         exit.into(),

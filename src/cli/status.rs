@@ -20,6 +20,9 @@ pub struct Standing {
     #[serde(skip)]
     pub task: Option<Task>,
     pub parked_until_ms: Option<i64>,
+    pub parked_reason: Option<String>,
+    /// Who works on it, or did so last: its own agent, or one that stands in while a limit shuts that out.
+    pub current_agent: String,
 }
 
 impl Standing {
@@ -27,11 +30,24 @@ impl Standing {
     pub fn of(sql: &mut dyn Sql, session: Session) -> Result<Self> {
         let task = tasks::of_session(sql, &session.id)?.into_iter().next();
         let parked_until_ms = task.as_ref().and_then(|task| task.parked_until_ms);
+        let parked_reason = task.as_ref().and_then(|task| task.parked_reason.clone());
+        let current_agent = task.as_ref().and_then(|task| task.agent.clone());
         Ok(Self {
+            current_agent: current_agent.unwrap_or_else(|| session.agent.clone()),
             session,
             task,
             parked_until_ms,
+            parked_reason,
         })
+    }
+
+    /// Who works on it: `codex for claude` while one stands in for the other.
+    pub fn worker(&self) -> String {
+        let (own, current) = (&self.session.agent, &self.current_agent);
+        match own == current || self.session.status.is_terminal() {
+            true => own.clone(),
+            false => format!("{current} for {own}"),
+        }
     }
 
     /// Somebody works on it right now.

@@ -195,7 +195,7 @@ impl Frame {
             Piece::whole(progress(session, runs), Style::Plain),
             Piece::whole(bar(session), Style::Active),
             Piece::whole(output::duration(until - since), Style::Plain),
-            Piece::whole(&session.agent, Style::Dim),
+            Piece::whole(glance.standing.worker(), Style::Dim),
         ];
         if session.cost_usd > 0.0 {
             pieces.push(Piece::whole(output::money(session.cost_usd), Style::Plain));

@@ -33,6 +33,18 @@ pub struct Agent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "output_schema")]
     pub output: Option<String>,
+    /// The model it works with: named to a preset's tool, and looked up among the prices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "model", "maxLength" = 200))]
+    pub model: Option<String>,
+    /// Who goes on while a limit shuts this agent out: another agent, or several in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "fallback_schema")]
+    pub fallback: Vec<String>,
+    /// How many turns of it may run at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 256))]
+    pub max_parallel: Option<u32>,
     /// Names of environment variables that this agent gets beside the usual ones.
     #[serde(default)]
     #[schemars(schema_with = "request::env_names")]
@@ -89,6 +101,11 @@ fn command_schema(_: &mut SchemaGenerator) -> Schema {
         "items": { "type": "string", "format": "argument" },
         "maxItems": 1_000,
     })
+}
+
+fn fallback_schema(_: &mut SchemaGenerator) -> Schema {
+    let name = json_schema!({ "type": "string", "format": "name" });
+    json_schema!({ "anyOf": [{ "type": "array", "items": name, "maxItems": 100 }, name] })
 }
 
 fn preset_schema(_: &mut SchemaGenerator) -> Schema {

@@ -25,6 +25,7 @@ pub use load::Loaded;
 pub use problem::{ConfigError, ConfigProblem};
 
 use crate::model::period::Period;
+use crate::model::price::Price;
 use crate::model::request::{self, PromiseMatch, Request};
 
 /// The commented reference with every key and default.
@@ -45,6 +46,9 @@ pub struct Config {
     pub inboxes: Vec<Inbox>,
     pub queue: Queue,
     pub budget: Budget,
+    /// Prices of models, over the built-in ones.
+    #[schemars(schema_with = "prices_schema")]
+    pub prices: IndexMap<String, Price>,
     pub process: Process,
     pub secrets: Secrets,
     pub prompts: Prompts,
@@ -143,6 +147,9 @@ pub struct Inbox {
 pub struct Queue {
     #[schemars(range(min = 1, max = 256))]
     pub max_parallel: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 256))]
+    pub max_sessions: Option<u32>,
     #[schemars(extend("format" = "positive-period"))]
     pub lease: Period,
     #[schemars(extend("format" = "positive-period"))]
@@ -160,6 +167,7 @@ impl Default for Queue {
     fn default() -> Queue {
         Queue {
             max_parallel: 4,
+            max_sessions: None,
             lease: Period::from_secs(30),
             heartbeat: Period::from_secs(10),
             window: None,
@@ -181,6 +189,13 @@ pub struct Budget {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1_000_000))]
     pub month_usd: Option<f64>,
+}
+
+impl Budget {
+    /// Whether anything is limited.
+    pub fn is_set(&self) -> bool {
+        *self != Budget::default()
+    }
 }
 
 /// How programs are run.
@@ -246,6 +261,15 @@ pub enum LogFormat {
     #[default]
     Text,
     Json,
+}
+
+fn prices_schema(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "propertyNames": { "format": "model" },
+        "additionalProperties": generator.subschema_for::<Price>(),
+        "maxProperties": 1_000,
+    })
 }
 
 fn agents_schema(generator: &mut SchemaGenerator) -> Schema {

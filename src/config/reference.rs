@@ -37,6 +37,7 @@ fn the_reference_with_every_key_is_valid() {
         Some(Path::new("/etc/ralphd/prompts"))
     );
     assert_eq!(config.agents["writer"].limits.cpu_seconds, Some(3600));
+    assert_eq!(config.prices["gpt-5"].cached_input, Some(0.125));
     assert_eq!(config.inboxes[0].defaults.max_iterations, Some(20));
 }
 
@@ -48,7 +49,8 @@ fn the_reference_has_every_key_and_no_other() {
         if let Some(name) = line.strip_prefix('[') {
             section = name
                 .trim_matches(['[', ']'])
-                .replace("agents.writer", "agents.*");
+                .replace("agents.writer", "agents.*")
+                .replace("prices.\"gpt-5\"", "prices.*");
         } else if let Some((key, _)) = line.split_once(" = ").filter(|_| !line.starts_with('#')) {
             let dot = if section.is_empty() { "" } else { "." };
             assert!(

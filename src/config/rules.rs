@@ -6,7 +6,9 @@ use std::path::Path;
 use super::agent::{REHEARSAL, needs_no_configuration};
 use super::{Config, Queue};
 use crate::model::document::{Finding, Node, Place, Value};
+use crate::model::fallback::circle;
 use crate::model::nearest::nearest;
+use crate::model::preset::Preset;
 
 pub(super) fn broken(config: &Config, tree: &Node) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -14,6 +16,8 @@ pub(super) fn broken(config: &Config, tree: &Node) -> Vec<Finding> {
     findings.extend(reserved_agent(tree));
     findings.extend(default_agents(config, tree));
     findings.extend(commands(config, tree));
+    findings.extend(models_untold(config, tree));
+    findings.extend(fallbacks(config, tree));
     findings.extend(inboxes_twice(config, tree));
     findings
 }
@@ -122,6 +126,50 @@ fn commands(config: &Config, tree: &Node) -> Vec<Finding> {
         })
     });
     unusable.collect()
+}
+
+/// A model that the tool would never hear of.
+fn models_untold(config: &Config, tree: &Node) -> Vec<Finding> {
+    let untold = config.agents.iter().filter_map(|(name, agent)| {
+        agent.model.as_ref()?;
+        let preset = agent.preset.as_deref().and_then(Preset::named)?;
+        let deaf = preset.model_option.is_empty() && agent.command.is_empty();
+        let message = format!(
+            "{} takes no model on its command line; set it in the tool's own configuration",
+            preset.name
+        );
+        deaf.then(|| at(tree, &["agents", name, "model"], message))
+    });
+    untold.collect()
+}
+
+/// A fallback is another configured agent, and no way of fallbacks leads back to where it began.
+fn fallbacks(config: &Config, tree: &Node) -> Vec<Finding> {
+    let configured: Vec<&str> = config.agents.keys().map(String::as_str).collect();
+    let list = |name: &str| {
+        config
+            .agents
+            .get(name)
+            .map_or(&[][..], |agent| &agent.fallback)
+    };
+    let mut findings = Vec::new();
+    for (name, agent) in &config.agents {
+        let unknown = |other: &&String| !config.agents.contains_key(*other);
+        let messages = agent.fallback.iter().filter(unknown).map(|other| {
+            let preset = Preset::named(other);
+            let remedy = preset
+                .map(|preset| format!("; add [agents.{other}] with preset = \"{}\"", preset.name));
+            unknown_agent(other, &configured) + &remedy.unwrap_or_default()
+        });
+        let path = ["agents", name, "fallback"];
+        findings.extend(messages.map(|message| at(tree, &path, message)));
+    }
+    let circle = config.agents.keys().find_map(|name| circle(name, &list));
+    if let Some(way) = circle {
+        let message = format!("goes round in a circle: {}", way.join(" → "));
+        findings.push(at(tree, &["agents", way[0], "fallback"], message));
+    }
+    findings
 }
 
 fn inboxes_twice(config: &Config, tree: &Node) -> Vec<Finding> {

@@ -61,7 +61,7 @@ fn problems_name_file_line_key_and_remedy() {
         ),
         (
             "[colour]",
-            "1: colour: unknown key; known: state, defaults, inbox, inboxes, queue, budget, process, secrets, prompts, log, agents",
+            "1: colour: unknown key; known: state, defaults, inbox, inboxes, queue, budget, prices, process, secrets, prompts, log, agents",
         ),
         (
             "[agents.a]\nkind = 'builtin'\ncommand = ['x']",
@@ -112,6 +112,39 @@ fn problems_name_file_line_key_and_remedy() {
             "3: inboxes[0].defaults.objective: unknown key; known: agent, max_iterations, completion_promise, promise_match, verify, protect, budget, plan, autonomy, workspace, datasets, priority, not_before, labels, notify, callback_url, iteration_timeout, silence_timeout, stagnation_threshold, human_timeout, max_parallel, env, idempotency_key",
         ),
         ("[[inboxes]]\ndefaults = {}", "1: inboxes[0].path: missing"),
+        (
+            "[prices.'x/y']\ninput = 1\noutput = -1",
+            "3: prices.x/y.output: must be between 0 and 1000000, is -1",
+        ),
+        ("[prices.x]\ninput = 1", "1: prices.x.output: missing"),
+        (
+            "[agents.a]\npreset = 'cn'\nmodel = 'x'",
+            "3: agents.a.model: cn takes no model on its command line; set it in the tool's own configuration",
+        ),
+        (
+            "[agents.writer]\npreset = 'claude'\nfallback = 'coder'\n[agents.codr]\ncommand = ['x']",
+            "3: agents.writer.fallback: there is no agent coder, only writer, codr; did you mean codr?",
+        ),
+        (
+            "[agents.writer]\npreset = 'claude'\nfallback = ['codex']",
+            "3: agents.writer.fallback: there is no agent codex, only writer; add [agents.codex] with preset = \"codex\"",
+        ),
+        (
+            "[agents.a]\ncommand = ['a']\nfallback = ['b']\n[agents.b]\ncommand = ['b']\nfallback = 'a'",
+            "3: agents.a.fallback: goes round in a circle: a → b → a",
+        ),
+        (
+            "[agents.a]\ncommand = ['a']\nfallback = 'a'",
+            "3: agents.a.fallback: goes round in a circle: a → a",
+        ),
+        (
+            "[agents.a]\ncommand = ['a']\nfallback = 5",
+            "3: agents.a.fallback: must be a list, is the number 5",
+        ),
+        (
+            "[agents.a]\npreset = 'codex'\nmodel = '-x'",
+            "3: agents.a.model: must not start with '-', is \"-x\"",
+        ),
         (
             "[[inboxes]]\npath = 'a'\n[[inboxes]]\npath = './a'",
             "4: inboxes[1].path: /etc/ralphd/a is an inbox already",
@@ -370,4 +403,13 @@ fn agents_keep_the_order_of_the_file() {
     let loaded = Config::from_text(text, None, &Environment::default()).unwrap();
     let names: Vec<&String> = loaded.agents.keys().collect();
     assert_eq!(names, ["zebra", "ape", "mole"]);
+}
+
+#[test]
+fn one_fallback_may_stand_for_a_list() {
+    for text in ["'b'", "['b']"] {
+        let text =
+            format!("[agents.a]\ncommand = ['a']\nfallback = {text}\n[agents.b]\ncommand = ['b']");
+        assert_eq!(read(&text, &[]).unwrap().agents["a"].fallback, ["b"]);
+    }
 }

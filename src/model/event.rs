@@ -12,6 +12,8 @@ words! {
         IterationStarted => "iteration.started",
         IterationEnded => "iteration.ended",
         ToolCalled => "tool.called",
+        AgentChanged => "agent.changed",
+        CostUnknown => "cost.unknown",
         HandoffInvalid => "handoff.invalid",
         GuidanceTold => "guidance.told",
         HumanAsked => "human.asked",

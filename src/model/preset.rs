@@ -64,6 +64,8 @@ pub struct Preset {
     pub unattended: &'static [&'static str],
     /// How the prompt goes in.
     pub prompt: Prompt,
+    /// The option that names a model; empty where the tool has none.
+    pub model_option: &'static str,
     /// The arguments right before the prompt, or in its place where it goes in on stdin.
     pub before_prompt: &'static [&'static str],
     /// How its stdout is read.
@@ -91,11 +93,14 @@ impl Preset {
     }
 
     /// The command line, up to where a prompt or its file's path is the last argument.
-    pub fn command_line(&self) -> Vec<&'static str> {
+    pub fn command_line<'a>(&'a self, model: Option<&'a str>) -> Vec<&'a str> {
+        let named = model.filter(|_| !self.model_option.is_empty());
+        let model = named.map_or_else(Vec::new, |model| vec![self.model_option, model]);
         let parts = [
             &[self.program],
             self.arguments,
             self.unattended,
+            &model,
             self.before_prompt,
         ];
         parts.concat()
@@ -115,6 +120,7 @@ const NOTHING: Preset = Preset {
     arguments: &[],
     unattended: &[],
     prompt: Prompt::Stdin,
+    model_option: "",
     before_prompt: &[],
     format: Format::Text,
     set_environment: &[],
@@ -131,6 +137,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "claude",
         program: "claude",
+        model_option: "--model",
         arguments: &["-p", "--output-format", "stream-json", "--verbose"],
         unattended: &["--dangerously-skip-permissions"],
         format: Format::Claude,
@@ -144,6 +151,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "codex",
         program: "codex",
+        model_option: "-m",
         arguments: &["exec", "--json", "--skip-git-repo-check"],
         unattended: &["--dangerously-bypass-approvals-and-sandbox"],
         before_prompt: &["-"],
@@ -156,6 +164,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "gemini",
         program: "gemini",
+        model_option: "-m",
         arguments: &["-o", "stream-json"],
         unattended: &["--approval-mode", "yolo"],
         format: Format::Gemini,
@@ -170,6 +179,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "opencode",
         program: "opencode",
+        model_option: "--model",
         // With a title given it asks the model for none, whose cost its stream would not tell.
         arguments: &[
             "run",
@@ -195,6 +205,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "pi",
         program: "pi",
+        model_option: "--model",
         arguments: &["-p", "--mode", "json"],
         format: Format::Pi,
         set_environment: &[("PI_OFFLINE", "1")],
@@ -207,6 +218,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "qwen",
         program: "qwen",
+        model_option: "--model",
         arguments: &["-o", "stream-json"],
         unattended: &["--approval-mode", "yolo"],
         format: Format::Qwen,
@@ -220,6 +232,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "copilot",
         program: "copilot",
+        model_option: "--model",
         arguments: &["--output-format", "json"],
         unattended: &["--allow-all-tools"],
         prompt: Prompt::Arg,
@@ -233,6 +246,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "cline",
         program: "cline",
+        model_option: "-m",
         arguments: &["--json"],
         prompt: Prompt::Arg,
         format: Format::Cline,
@@ -248,6 +262,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "droid",
         program: "droid",
+        model_option: "-m",
         arguments: &["exec", "-o", "stream-json"],
         unattended: &["--auto", "high"],
         prompt: Prompt::Arg,
@@ -275,6 +290,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "aider",
         program: "aider",
+        model_option: "--model",
         arguments: &[
             "--no-check-update",
             "--no-analytics",
@@ -290,6 +306,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "llm",
         program: "llm",
+        model_option: "-m",
         pass_environment: &[LLM],
         setup: "it has no tools: for roles that only answer",
         ..NOTHING
@@ -328,7 +345,7 @@ mod tests {
             ("llm", "llm"),
         ] {
             let preset = Preset::named(name).expect("a preset");
-            assert_eq!(preset.command_line().join(" "), expected);
+            assert_eq!(preset.command_line(None).join(" "), expected);
         }
         assert!(Preset::named("nobody").is_none());
     }
@@ -349,6 +366,25 @@ mod tests {
         ] {
             let names = claude.passed_names(|asked| asked == set);
             assert_eq!(names.contains(&name), expected, "{name} with {set:?}");
+        }
+    }
+
+    #[test]
+    fn a_model_is_named_before_the_prompt() {
+        for (name, expected) in [
+            (
+                "codex",
+                "codex exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox -m x -",
+            ),
+            ("gemini", "gemini -o stream-json --approval-mode yolo -m x"),
+            (
+                "copilot",
+                "copilot --output-format json --allow-all-tools --model x -p",
+            ),
+            ("cn", "cn --format json --auto -p"),
+        ] {
+            let preset = Preset::named(name).expect("a preset");
+            assert_eq!(preset.command_line(Some("x")).join(" "), expected);
         }
     }
 

@@ -5,6 +5,7 @@ use super::janitor;
 use crate::clock::now_ms;
 use crate::engine::{self, House, Signals};
 use crate::model::iteration::Verdict;
+use crate::model::room::Caps;
 use crate::model::session::{Control, EndReason, SessionStep};
 use crate::model::task::TaskStep;
 use crate::store::sessions::{self, Ending, Tally};
@@ -41,6 +42,7 @@ pub struct Scheduler {
     house: Arc<House>,
     worker_id: String,
     scope: Scope,
+    caps: Caps,
     active: HashMap<String, Active>,
     work: JoinSet<(Claim, Result<()>)>,
     /// Task ids by the runtime's handle, for work that panicked and cannot say whose it was.
@@ -52,6 +54,7 @@ impl Scheduler {
     /// A scheduler that claims in the name of `worker_id` until `shutdown` turns true.
     pub fn new(house: Arc<House>, worker_id: String, shutdown: watch::Receiver<bool>) -> Self {
         Self {
+            caps: caps_of(&house),
             house,
             worker_id,
             scope: Scope::All,
@@ -72,6 +75,7 @@ impl Scheduler {
 
     /// Runs until shutdown, then ends the running turns, parks their tasks and returns.
     pub async fn run(mut self) {
+        self.index_by_agent().await;
         let mut commits = self.house.store.commits();
         let mut heartbeat = tokio::time::interval(self.house.config.queue.heartbeat.into());
         heartbeat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -95,6 +99,19 @@ impl Scheduler {
         self.stop().await;
     }
 
+    /// Without it a claim is as right and only slower, so that its failure stops nobody.
+    async fn index_by_agent(&self) {
+        if matches!(self.scope, Scope::Task(_)) {
+            return;
+        }
+        let wanted = self.caps.by_agent();
+        let store = &self.house.store;
+        let indexed = store.write_quietly(move |sql| tasks::index_by_agent(sql, wanted));
+        if let Err(error) = indexed.await {
+            tracing::warn!("the queue is not sorted by agent: {error:#}");
+        }
+    }
+
     /// One round: pass on wishes, fill the free slots. Returns how long there is nothing to do by the clock.
     async fn turn_over(&mut self) -> Result<Duration> {
         self.pass_on_wishes().await?;
@@ -112,6 +129,7 @@ impl Scheduler {
     /// Lets time pass in the rows (due tasks, expired questions), claims if asked to, and says when time matters next.
     async fn advance(&self, claim: bool) -> Result<(Option<Claim>, Option<i64>)> {
         let (worker, lease) = (self.worker_id.clone(), self.house.lease_until_ms());
+        let caps = self.caps.clone();
         let only = match &self.scope {
             Scope::All => None,
             Scope::Task(task) => Some(task.clone()),
@@ -124,7 +142,7 @@ impl Scheduler {
                 humans::expire(sql, at_ms)?;
                 let claimed = match &only {
                     _ if !claim => None,
-                    None => tasks::claim(sql, &worker, lease, at_ms)?,
+                    None => tasks::claim_within(sql, &caps, &worker, lease, at_ms)?,
                     Some(task) => tasks::claim_one(sql, &worker, task, lease, at_ms)?,
                 };
                 let next = [tasks::next_due(sql)?, humans::next_expiry(sql)?];
@@ -267,6 +285,20 @@ impl Scheduler {
         while let Some(ended) = self.work.join_next_with_id().await {
             self.conclude(ended).await;
         }
+    }
+}
+
+/// How much may be under way at once, beside the number of tasks.
+fn caps_of(house: &House) -> Caps {
+    let config = &house.config;
+    let agents = house.roster.members().map(|member| {
+        let configured = config.agents.get(&member.name);
+        let most = configured.and_then(|agent| agent.max_parallel);
+        (member.name.clone(), most)
+    });
+    Caps {
+        sessions: config.queue.max_sessions,
+        agents: agents.collect(),
     }
 }
 

@@ -29,6 +29,7 @@ impl Facts<'_> {
             .map(|iteration| {
                 json!({
                     "number": iteration.number,
+                    "agent": iteration.agent.as_ref().unwrap_or(&session.agent),
                     "verdict": iteration.verdict,
                     "counted": iteration.counted,
                     "verify_passed": iteration.verify_passed,
@@ -92,7 +93,7 @@ impl Facts<'_> {
         if !self.iterations.is_empty() {
             text.push_str("\n## Iterations\n\n");
             for iteration in self.iterations {
-                let _ = writeln!(text, "- {}", line_of(iteration));
+                let _ = writeln!(text, "- {}", line_of(iteration, &session.agent));
             }
         }
         text.push_str("\n## How to go on\n\n");
@@ -149,7 +150,7 @@ impl Facts<'_> {
             list.push(("Changed protected files", files.join(", ")));
         }
         list.extend([
-            ("Agent", session.agent.clone()),
+            ("Agent", self.agents()),
             (
                 "Iterations",
                 format!("{} of {}", session.iteration_count, session.max_iterations),
@@ -163,6 +164,26 @@ impl Facts<'_> {
             list.push(("Cost", format!("{:.2} USD", session.cost_usd)));
         }
         list
+    }
+
+    /// The session's agent, and who stood in for it while a limit shut it out.
+    fn agents(&self) -> String {
+        let mut agents = self.session.agent.clone();
+        let mut stood_in: Vec<(&str, Vec<String>)> = Vec::new();
+        for iteration in self.iterations {
+            let Some(agent) = stand_in(iteration, &self.session.agent) else {
+                continue;
+            };
+            let number = iteration.number.to_string();
+            match stood_in.iter_mut().find(|(name, _)| *name == agent) {
+                Some((_, numbers)) => numbers.push(number),
+                None => stood_in.push((agent, vec![number])),
+            }
+        }
+        for (agent, numbers) in stood_in {
+            let _ = write!(agents, "; {agent} in iteration {}", numbers.join(", "));
+        }
+        agents
     }
 
     fn ways_on(&self) -> Vec<String> {
@@ -187,7 +208,12 @@ impl Facts<'_> {
     }
 }
 
-fn line_of(iteration: &Iteration) -> String {
+/// Who took an iteration in the place of the session's own agent.
+fn stand_in<'a>(iteration: &'a Iteration, own: &str) -> Option<&'a str> {
+    iteration.agent.as_deref().filter(|agent| *agent != own)
+}
+
+fn line_of(iteration: &Iteration, own: &str) -> String {
     let verdict = iteration
         .verdict
         .map_or("under way", |verdict| verdict.as_str());
@@ -195,10 +221,21 @@ fn line_of(iteration: &Iteration) -> String {
         .ended_at_ms
         .map_or(0, |ended| ended - iteration.started_at_ms);
     let mut line = format!("{}: {verdict}, {}", iteration.number, duration(took));
+    if let Some(agent) = stand_in(iteration, own) {
+        let _ = write!(line, ", by {agent}");
+    }
     match iteration.verify_passed {
         Some(true) => line.push_str(", verification passed"),
         Some(false) => line.push_str(", verification failed"),
         None => {}
+    }
+    if let Some(reset) = iteration.reset_at_ms {
+        let _ = write!(
+            line,
+            ", limit of {} until {}",
+            iteration.agent.as_deref().unwrap_or(own),
+            iso(reset)
+        );
     }
     if let Some(failure) = &iteration.failure_detail {
         let _ = write!(line, " ({failure})");

@@ -7,6 +7,7 @@ use super::{guidance, ledger, query};
 use crate::model::event::EventType;
 use crate::model::failure::{Failure, FailureClass};
 use crate::model::iteration::Verdict;
+use crate::model::limit::Limit;
 use crate::model::usage::Usage;
 use anyhow::{Result, bail};
 use serde_json::{Value as Json, json};
@@ -18,6 +19,8 @@ pub struct Iteration {
     pub session_id: String,
     pub task_id: String,
     pub number: i64,
+    /// Who took it; nothing means the session's own agent.
+    pub agent: Option<String>,
     pub verdict: Option<Verdict>,
     pub counted: bool,
     pub exit_code: Option<i64>,
@@ -50,6 +53,7 @@ pub struct Iteration {
 pub struct NewIteration {
     pub id: String,
     pub number: i64,
+    pub agent: String,
     pub prompt_file: String,
     pub output_file: String,
     /// What people told the session, as far as this iteration's prompt is the first to have it.
@@ -102,6 +106,7 @@ pub fn begin(
             &new.prompt_file,
             &new.output_file,
             new.started_at_ms,
+            &new.agent,
         ],
     )?;
     let reserved = Usage {
@@ -111,7 +116,7 @@ pub fn begin(
     ledger::correct(sql, &claim.session_id, &new.id, &reserved)?;
     guidance::mark_read(sql, &new.guidance_ids, &new.id)?;
     let about = About::task(&claim.session_id, &claim.task_id);
-    let facts = json!({"iteration": new.id, "number": new.number});
+    let facts = json!({"iteration": new.id, "number": new.number, "agent": new.agent});
     events::add(
         sql,
         about,
@@ -256,6 +261,20 @@ pub fn abandon(sql: &mut dyn Sql, session: &str, verdict: Verdict, at_ms: i64) -
     Ok(())
 }
 
+/// The limits that agents have run into in any session and that were said to end after a time.
+pub fn limited(sql: &mut dyn Sql, at_ms: i64) -> Result<Vec<(String, Limit)>> {
+    let rows = sql.rows(query!("iterations_limited"), values![at_ms])?;
+    rows.iter()
+        .map(|row| {
+            let limit = Limit {
+                class: row.word("failure_class")?,
+                until_ms: row.int("reset_at_ms")?,
+            };
+            Ok((row.text("agent")?, limit))
+        })
+        .collect()
+}
+
 fn hold_claim(sql: &mut dyn Sql, claim: &Claim, lease_until_ms: i64) -> Result<()> {
     if tasks::renew(sql, claim, lease_until_ms)? {
         return Ok(());
@@ -272,6 +291,7 @@ fn from_row(row: &Row) -> Result<Iteration> {
         session_id: row.text("session_id")?,
         task_id: row.text("task_id")?,
         number: row.int("number")?,
+        agent: row.optional_text("agent")?,
         verdict: row.optional_word("verdict")?,
         counted: row.flag("counted")?,
         exit_code: row.optional_int("exit_code")?,

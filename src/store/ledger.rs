@@ -92,7 +92,23 @@ pub fn spent_since(sql: &mut dyn Sql, since_ms: i64) -> Result<f64> {
     Ok(sum.unwrap_or(0.0))
 }
 
-/// Sets what an iteration has used so far; the session's sums follow by the difference, so that saying it twice changes nothing.
+/// Sets what a running iteration has used so far. What was reserved for it stays until it tells a cost of its own.
+pub fn correct_running(
+    sql: &mut dyn Sql,
+    session: &str,
+    iteration: &str,
+    usage: &Usage,
+) -> Result<()> {
+    let reserved = sql.row(query!("ledger_of_iteration"), values![iteration])?;
+    let reserved = reserved.map_or(Ok(None), |row| row.optional_real("cost_usd"))?;
+    let so_far = Usage {
+        cost_usd: usage.cost_usd.or(reserved),
+        ..*usage
+    };
+    correct(sql, session, iteration, &so_far)
+}
+
+/// Sets what an iteration has used; the session's sums follow by the difference, so that saying it twice changes nothing.
 pub fn correct(sql: &mut dyn Sql, session: &str, iteration: &str, usage: &Usage) -> Result<()> {
     let before = sql
         .row(query!("ledger_of_iteration"), values![iteration])?

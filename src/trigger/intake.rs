@@ -1,10 +1,9 @@
 //! From a request to a session: gaps filled from the defaults, everything refused that could not be kept.
 //! What is accepted here is exactly what the loop will work by.
 
-use crate::agent::profile::Profile;
-use crate::agent::roster::Roster;
+use crate::agent::roster::{Member, Roster, Source};
 use crate::clock::{new_id, now_ms};
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::engine::House;
 use crate::engine::mission::default_request;
 use crate::model::id::slug;
@@ -98,7 +97,7 @@ impl Reception<'_> {
             .member(&agent)
             .map_err(|unknown| Problems::from(problem("agent", unknown.to_string())))?;
         refuse(unavailable(&request))?;
-        refuse(uncountable(&request, &agent, &member.profile))?;
+        refuse(uncountable(&request, &self.config.budget, member))?;
         let created_at_ms = now_ms();
         let workspace = self.workspace(&request, &origin);
         let max_iterations = request
@@ -184,34 +183,43 @@ fn unavailable(request: &Request) -> Vec<Problem> {
 }
 
 /// A limit that could never be noticed is refused at submission, not discovered on the bill.
-fn uncountable(request: &Request, agent: &str, profile: &Profile) -> Vec<Problem> {
-    let Some(budget) = &request.budget else {
-        return Vec::new();
-    };
-    let mut problems = Vec::new();
-    if budget.usd.is_some() && !profile.knows_its_cost() {
-        let advice = format!(
-            "agent '{agent}' cannot report what it costs; set cost_per_iteration in [agents.{agent}], or limit max_iterations or budget.wall instead"
-        );
-        problems.push(problem("budget.usd", advice));
+fn uncountable(request: &Request, limits: &config::Budget, member: &Member) -> Vec<Problem> {
+    let budget = request.budget.clone().unwrap_or_default();
+    let name = &member.name;
+    let mut problems: Vec<Problem> = Vec::new();
+    for key in member.profile.unkeepable(&budget) {
+        let advice = match key {
+            "budget.usd" => costless(member),
+            _ => format!("agent '{name}' cannot report it"),
+        };
+        let message = format!("{advice}; or limit max_iterations or budget.wall instead");
+        problems.push(problem(key, message));
     }
-    let countable = [
-        ("budget.tokens", budget.tokens, profile.reports.tokens),
-        (
-            "budget.tool_calls",
-            budget.tool_calls,
-            profile.reports.tool_calls,
-        ),
-    ];
-    for (key, asked, reported) in countable {
-        if asked.is_some() && !reported {
-            let advice = format!(
-                "agent '{agent}' cannot report it; limit max_iterations or budget.wall instead"
-            );
-            problems.push(problem(key, advice));
-        }
+    if budget.usd.is_none() && limits.is_set() && !member.profile.knows_its_cost() {
+        let message = format!("{}; [budget] limits what agents may cost", costless(member));
+        problems.push(problem("agent", message));
     }
     problems
+}
+
+/// Why an agent's cost cannot be known, and what to do about it.
+fn costless(member: &Member) -> String {
+    let Member { name, profile, .. } = member;
+    let place = match (member.source, profile.preset) {
+        (Source::Found, Some(preset)) => format!("[agents.{name}] (with preset = \"{preset}\")"),
+        _ => format!("[agents.{name}]"),
+    };
+    match &profile.model {
+        _ if !profile.reports.tokens => {
+            format!("agent '{name}' cannot report what it costs; set cost_per_iteration in {place}")
+        }
+        None => format!(
+            "agent '{name}' reports its tokens but not its model, so their price is not known; set model = \"…\" or cost_per_iteration in {place}"
+        ),
+        Some(model) => format!(
+            "no price is known for '{model}', the model of agent '{name}'; add [prices.\"{model}\"] with input and output, or set cost_per_iteration in {place}"
+        ),
+    }
 }
 
 fn problem(key: &str, message: String) -> Problem {

@@ -3,10 +3,13 @@
 mod command_line;
 mod crash;
 mod crash_storm;
+mod fallback;
 mod inbox;
 mod limits_of_agents;
+mod prices;
 mod process;
 mod real_tools;
+mod room;
 mod session;
 mod spending;
 mod store;

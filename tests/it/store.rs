@@ -1,8 +1,10 @@
 //! What every driver of the store must do. Runs against each driver there is.
 
 use ralphd::clock::{new_id, now_ms};
+use ralphd::model::room::Caps;
 use ralphd::model::session::{Control, EndReason, SessionState, SessionStep, Trigger};
 use ralphd::model::task::{TaskState, TaskStep};
+use ralphd::store::driver::Sql;
 use ralphd::store::sessions::{self, Applied, Created, Ending, NewSession};
 use ralphd::store::tasks::{self, Claim, ClaimLost, Parking, Settlement};
 use ralphd::store::{Store, events, humans, iterations, workspaces};
@@ -413,6 +415,7 @@ async fn a_turn_without_a_claimant_is_cancelled_by_the_next_one() {
     let new = iterations::NewIteration {
         id: new_id(),
         number: 1,
+        agent: "rehearsal".to_owned(),
         prompt_file: "p".to_owned(),
         output_file: "o".to_owned(),
         guidance_ids: Vec::new(),
@@ -430,4 +433,54 @@ async fn a_turn_without_a_claimant_is_cancelled_by_the_next_one() {
         .await;
     assert_eq!(applied.unwrap(), Applied::Soon, "its agent may be running");
     assert_eq!(opened.status(&id).await, SessionState::Executing);
+}
+
+#[tokio::test]
+async fn caps_let_pass_what_has_room_and_nothing_else() {
+    let opened = open();
+    let mut ids = Vec::new();
+    for agent in ["full", "full", "full", "free"] {
+        let new = NewSession {
+            agent: agent.to_owned(),
+            created_at_ms: now_ms(),
+            ..new_session()
+        };
+        ids.push(opened.create(&new).await);
+    }
+    let agents = vec![("full".to_owned(), Some(1)), ("free".to_owned(), None)];
+    let by_agent = Caps {
+        sessions: None,
+        agents,
+    };
+    let by_session = Caps {
+        sessions: Some(1),
+        ..by_agent.clone()
+    };
+    for indexed in [true, false, true] {
+        let index = move |sql: &mut dyn Sql| tasks::index_by_agent(sql, indexed);
+        opened.store.write(index).await.unwrap();
+    }
+    let claim = async |caps: &Caps| {
+        let caps = caps.clone();
+        let within = move |sql: &mut dyn Sql| {
+            tasks::claim_within(sql, &caps, "w", now_ms() + LEASE_MS, now_ms())
+        };
+        let claimed = opened.store.write(within).await.unwrap();
+        claimed.map(|claim| claim.session_id)
+    };
+    assert_eq!(claim(&by_agent).await.as_ref(), Some(&ids[0]));
+    assert_eq!(claim(&by_session).await, None, "one session is under way");
+    assert_eq!(claim(&by_agent).await.as_ref(), Some(&ids[3]));
+    assert_eq!(claim(&by_agent).await, None, "the agent is busy");
+    // Another task of a session that is under way starts no session.
+    let database = rusqlite::Connection::open(opened._directory.path().join("ralphd.db")).unwrap();
+    let added = database.execute(
+        "INSERT INTO tasks (id, session_id, task_order, task_type, description, status, agent, run_at_ms)
+         VALUES ('more', ?1, 2, 'agent', 'x', 'pending', 'free', 0)",
+        [&ids[0]],
+    );
+    assert_eq!(added, Ok(1));
+    assert_eq!(claim(&by_session).await.as_ref(), Some(&ids[0]));
+    assert_eq!(claim(&by_session).await, None);
+    assert_eq!(claim(&Caps::default()).await.as_ref(), Some(&ids[1]));
 }

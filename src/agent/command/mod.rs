@@ -11,6 +11,7 @@ use crate::config;
 use crate::files;
 use crate::model::failure::{Failure, FailureClass};
 use crate::model::preset::Prompt;
+use crate::model::price::Prices;
 use crate::model::usage::Usage;
 use crate::process::{self, Cause, Ended, Exit, Program, Supervisor};
 use anyhow::{Context, Result, bail};
@@ -40,6 +41,8 @@ pub struct Supervision {
     pub environment: Vec<String>,
     /// Names whose values are masked in the output.
     pub secret_names: Vec<String>,
+    /// For tools that tell their tokens and not their cost.
+    pub prices: Prices,
 }
 
 /// A program under a name.
@@ -164,11 +167,26 @@ impl Command {
     fn usage(&self, report: &Report) -> Usage {
         let count = |number: Option<u64>| number.and_then(|number| i64::try_from(number).ok());
         Usage {
-            cost_usd: report.cost_usd.or(self.profile.cost_per_iteration),
+            cost_usd: report
+                .cost_usd
+                .or(self.profile.cost_per_iteration)
+                .or_else(|| self.priced(report)),
             input_tokens: count(report.input_tokens),
             output_tokens: count(report.output_tokens),
             tool_calls: count(Some(report.tool_call_count)).unwrap_or(0),
         }
+    }
+
+    /// The tokens so far by the price of the model that answers, or else of the one that was configured.
+    fn priced(&self, report: &Report) -> Option<f64> {
+        let told = report.model.as_deref();
+        let quote = told
+            .and_then(|model| self.supervision.prices.quote(model))
+            .or_else(|| self.profile.quote.clone())?;
+        let input = report.input_tokens?;
+        let cached = report.cached_tokens.unwrap_or(0);
+        let output = report.output_tokens.unwrap_or(0);
+        Some(quote.price.cost_usd(input, cached, output))
     }
 
     fn conclude(&self, tail: Tail, program: &Program, ended: &Ended) -> Outcome {
@@ -207,6 +225,7 @@ impl Command {
             final_text: report.final_text,
             unfinished: report.unfinished,
             warnings: report.warnings,
+            model: report.model.or_else(|| self.profile.model.clone()),
             exit_code: exit_code.map(i64::from),
             exit_signal: signal.map(i64::from),
         }
@@ -284,6 +303,7 @@ fn without_words(end: TurnEnd, failure: Option<Failure>) -> Outcome {
         exit_signal: None,
         usage: Usage::default(),
         unfinished: false,
+        model: None,
         warnings: Vec::new(),
     }
 }

@@ -3,6 +3,8 @@
 
 use crate::config::{self, agent::PromptDelivery};
 use crate::model::preset::{Format, Preset, Prompt};
+use crate::model::price::{CostSource, Prices, Quote};
+use crate::model::request::Budget;
 use std::time::Duration;
 
 /// What an agent can tell of what it used.
@@ -26,6 +28,10 @@ pub struct Profile {
     pub pass_environment: Vec<String>,
     pub reports: Reports,
     pub silence: Option<Duration>,
+    /// The model it is known to work with before it says so.
+    pub model: Option<String>,
+    /// The price of that model.
+    pub quote: Option<Quote>,
     pub cost_per_iteration: Option<f64>,
     pub limits: config::agent::Limits,
 }
@@ -42,13 +48,15 @@ impl Profile {
             pass_environment: Vec::new(),
             reports: Reports::default(),
             silence: None,
+            model: None,
+            quote: None,
             cost_per_iteration: None,
             limits: config::agent::Limits::default(),
         }
     }
 
-    /// A known tool.
-    pub fn of_preset(preset: &'static Preset) -> Self {
+    /// A known tool, with a model or with its own choice of one.
+    pub fn of_preset(preset: &'static Preset, model: Option<&str>) -> Self {
         Self {
             preset: Some(preset.name),
             prompt: preset.prompt,
@@ -65,14 +73,16 @@ impl Profile {
                 tool_calls: preset.reports_tool_calls,
             },
             silence: preset.silence_timeout_ms.map(Duration::from_millis),
-            ..Self::of_text(&preset.command_line())
+            ..Self::of_text(&preset.command_line(model))
         }
     }
 
     /// A configured agent; what it does not say comes from its preset.
-    pub fn of_config(agent: &config::Agent) -> Self {
+    pub fn of_config(agent: &config::Agent, prices: &Prices) -> Self {
+        let model = agent.model.as_deref();
         let preset = agent.preset.as_deref().and_then(Preset::named);
-        let mut profile = preset.map_or_else(|| Self::of_text(&[]), Self::of_preset);
+        let of_preset = |preset| Self::of_preset(preset, model);
+        let mut profile = preset.map_or_else(|| Self::of_text(&[]), of_preset);
         if !agent.command.is_empty() {
             profile.command = agent.command.clone();
         }
@@ -88,14 +98,45 @@ impl Profile {
             profile.reports = reports_of(format);
         }
         profile.pass_environment.extend(agent.env.iter().cloned());
+        profile.model = agent.model.clone();
+        profile.quote = model.and_then(|model| prices.quote(model));
         profile.cost_per_iteration = agent.cost_per_iteration;
         profile.limits = agent.limits.clone();
         profile
     }
 
+    /// How it is known what this agent costs. What is set for it wins over the price of its model.
+    pub fn cost_source(&self) -> CostSource {
+        match (self.cost_per_iteration, &self.quote) {
+            _ if self.reports.cost => CostSource::Reported,
+            (Some(usd), _) => CostSource::PerIteration(usd),
+            (None, Some(quote)) if self.reports.tokens => CostSource::Priced(quote.clone()),
+            _ => CostSource::Unknown,
+        }
+    }
+
     /// Whether a limit in USD can be kept with this agent.
     pub fn knows_its_cost(&self) -> bool {
-        self.reports.cost || self.cost_per_iteration.is_some()
+        self.cost_source() != CostSource::Unknown
+    }
+
+    /// The limits of a budget that could never be noticed with this agent.
+    pub fn unkeepable(&self, budget: &Budget) -> Vec<&'static str> {
+        let kept = [
+            ("budget.usd", budget.usd.is_some(), self.knows_its_cost()),
+            (
+                "budget.tokens",
+                budget.tokens.is_some(),
+                self.reports.tokens,
+            ),
+            (
+                "budget.tool_calls",
+                budget.tool_calls.is_some(),
+                self.reports.tool_calls,
+            ),
+        ];
+        let broken = kept.into_iter().filter(|(_, asked, told)| *asked && !told);
+        broken.map(|(key, ..)| key).collect()
     }
 }
 
@@ -126,8 +167,8 @@ fn set_environment(preset: &Preset, as_root: bool) -> Vec<(String, String)> {
 mod tests {
     use super::*;
 
-    fn agent(text: &str) -> config::Agent {
-        toml::from_str(text).unwrap()
+    fn profile(text: &str) -> Profile {
+        Profile::of_config(&toml::from_str(text).unwrap(), &Prices::default())
     }
 
     #[test]
@@ -145,10 +186,10 @@ mod tests {
 
     #[test]
     fn configuration_wins_over_preset_over_default() {
-        let plain = Profile::of_config(&agent("command = [\"x\"]"));
+        let plain = profile("command = [\"x\"]");
         assert_eq!((plain.format, plain.prompt), (Format::Text, Prompt::Stdin));
         assert!(!plain.knows_its_cost());
-        let claude = Profile::of_config(&agent("preset = \"claude\""));
+        let claude = profile("preset = \"claude\"");
         assert_eq!(claude.command[0], "claude");
         assert!(
             claude.reports.cost
@@ -156,15 +197,44 @@ mod tests {
                     .pass_environment
                     .contains(&"ANTHROPIC_API_KEY".to_owned())
         );
-        let own = Profile::of_config(&agent(
+        let own = profile(
             "preset = \"claude\"\ncommand = [\"/opt/claude\", \"-p\"]\nenv = [\"MINE\"]\nprompt = \"arg\"",
-        ));
+        );
         assert_eq!(own.command, ["/opt/claude", "-p"]);
         assert_eq!((own.format, own.prompt), (Format::Claude, Prompt::Arg));
         assert!(own.pass_environment.contains(&"MINE".to_owned()));
-        let spoken = Profile::of_config(&agent(
-            "command = [\"mine\"]\noutput = \"codex\"\ncost_per_iteration = 0.5",
-        ));
+        let spoken = profile("command = [\"mine\"]\noutput = \"codex\"\ncost_per_iteration = 0.5");
         assert!(spoken.reports.tokens && spoken.knows_its_cost());
+    }
+    #[test]
+    fn how_the_cost_is_known() {
+        for (text, expected) in [
+            ("preset = \"claude\"", "reported"),
+            ("preset = \"claude\"\ncost_per_iteration = 1", "reported"),
+            ("preset = \"codex\"", "unknown"),
+            ("preset = \"codex\"\nmodel = \"gpt-5\"", "priced"),
+            ("preset = \"codex\"\nmodel = \"my-own\"", "unknown"),
+            (
+                "preset = \"codex\"\nmodel = \"gpt-5\"\ncost_per_iteration = 1",
+                "per_iteration",
+            ),
+            ("command = [\"x\"]\nmodel = \"gpt-5\"", "unknown"),
+            ("command = [\"x\"]\ncost_per_iteration = 1", "per_iteration"),
+        ] {
+            assert_eq!(profile(text).cost_source().as_str(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_model_is_named_to_a_preset_but_not_in_an_own_command() {
+        let preset = profile("preset = \"gemini\"\nmodel = \"gemini-2.5-pro\"");
+        assert!(
+            preset
+                .command
+                .ends_with(&["-m".to_owned(), "gemini-2.5-pro".to_owned()])
+        );
+        let own = profile("preset = \"gemini\"\nmodel = \"gemini-2.5-pro\"\ncommand = [\"g\"]");
+        assert_eq!(own.command, ["g"]);
+        assert!(own.knows_its_cost());
     }
 }

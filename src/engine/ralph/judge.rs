@@ -181,6 +181,7 @@ mod tests {
             exit_signal: None,
             usage: Default::default(),
             unfinished: false,
+            model: None,
             warnings: Vec::new(),
         }
     }

@@ -2,6 +2,7 @@
 //! with the mission kept and the memory cleared, until done or a limit is hit.
 //! All that it knows it reads from rows, so that a loop begun by one daemon is finished by the next.
 
+mod colleagues;
 mod judge;
 mod record;
 mod settle;
@@ -14,8 +15,8 @@ pub use settle::end_unfinished;
 
 use super::mission::Mission;
 use super::{House, Signals};
-use crate::agent::Agent;
 use crate::clock::now_ms;
+use crate::model::limit::Limit;
 use crate::model::stop::{Stop, why_stop};
 use crate::store::iterations::Iteration;
 use crate::store::sessions::{self, Session};
@@ -54,7 +55,8 @@ struct Ralph {
     house: Arc<House>,
     claim: Claim,
     signals: Signals,
-    agent: Arc<dyn Agent>,
+    /// Who works now: the session's own agent, or one that stands in for it.
+    agent: String,
     mission: Mission,
     workspace: PathBuf,
     /// As of the last look.
@@ -63,6 +65,8 @@ struct Ralph {
     answers: Vec<crate::store::humans::HumanRequest>,
     guidance: Vec<crate::store::guidance::Guidance>,
     memory: fingerprint::Memory,
+    /// Limits that other sessions have run into.
+    limits_elsewhere: Vec<(String, Limit)>,
     /// Turns whose files are no longer needed.
     recorded_turns: Vec<String>,
 }
@@ -71,12 +75,15 @@ impl Ralph {
     /// Takes the workspace and gathers what stays the same; nothing when another session is in the workspace.
     async fn begin(house: Arc<House>, claim: Claim, signals: Signals) -> Result<Option<Self>> {
         let taken = claim.clone();
-        let session = house
+        let begun = house
             .store
             .write(move |sql| {
                 let session = sessions::expect(sql, &taken.session_id)?;
                 match workspaces::acquire(sql, &session.workspace, &session.id, now_ms())? {
-                    Acquired::Yes => Ok(Some(session)),
+                    Acquired::Yes => {
+                        let agent = tasks::agent_of(sql, &taken.task_id)?;
+                        Ok(Some((session, agent)))
+                    }
                     Acquired::HeldBy(holder) => {
                         let path = session.workspace;
                         tasks::park(
@@ -90,20 +97,21 @@ impl Ralph {
                 }
             })
             .await?;
-        let Some(session) = session else {
+        let Some((session, agent)) = begun else {
             return Ok(None);
         };
         let workspace = PathBuf::from(&session.workspace);
         workspace::prepare(&workspace)?;
         Ok(Some(Self {
             mission: Mission::of(&session, &house.config)?,
-            agent: house.roster.hire(&session.agent)?,
+            agent: agent.unwrap_or_else(|| session.agent.clone()),
             workspace,
             session,
             history: Vec::new(),
             answers: Vec::new(),
             guidance: Vec::new(),
             memory: fingerprint::Memory::default(),
+            limits_elsewhere: Vec::new(),
             recorded_turns: Vec::new(),
             house,
             claim,

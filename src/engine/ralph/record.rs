@@ -6,20 +6,31 @@ use super::turn::UnderWay;
 use super::verify::Checked;
 use crate::clock::now_ms;
 use crate::engine::verify_turn;
+use crate::model::event::EventType;
 use crate::process;
-use crate::store::iterations::{self, EndedIteration};
+use crate::store::events::{self, About};
+use crate::store::iterations::{self, EndedIteration, Iteration};
 use anyhow::Result;
+use serde_json::{Value as Json, json};
 
 /// The final words as they are stored: their end, where they are long.
 const MAX_STORED_TEXT_BYTES: usize = 64 * 1024;
 
 impl Ralph {
     pub(super) async fn record(&mut self, turn: &UnderWay, judged: Judged) -> Result<()> {
+        let unpriced = self.first_unpriced(&judged);
         let ended = self.as_row(turn, judged);
         let (claim, lease) = (self.claim.clone(), self.house.lease_until_ms());
         self.house
             .store
-            .write(move |sql| iterations::end(sql, &claim, &ended, lease))
+            .write(move |sql| {
+                iterations::end(sql, &claim, &ended, lease)?;
+                let Some(facts) = &unpriced else {
+                    return Ok(());
+                };
+                let about = About::task(&claim.session_id, &claim.task_id);
+                events::add(sql, about, EventType::CostUnknown, now_ms(), facts)
+            })
             .await?;
         self.recorded_turns.push(turn.id.clone());
         Ok(())
@@ -35,6 +46,17 @@ impl Ralph {
                 }
             }
         }
+    }
+
+    /// Tokens without a price: said once in a session, not at each of its iterations.
+    fn first_unpriced(&self, judged: &Judged) -> Option<Json> {
+        let counted_only =
+            |cost: Option<f64>, tokens: Option<i64>| cost.is_none() && tokens.is_some();
+        let told = |earlier: &Iteration| counted_only(earlier.cost_usd, earlier.input_tokens);
+        let usage = &judged.outcome.usage;
+        let first =
+            counted_only(usage.cost_usd, usage.input_tokens) && !self.history.iter().any(told);
+        first.then(|| json!({"agent": self.agent, "model": judged.outcome.model}))
     }
 
     fn as_row(&self, turn: &UnderWay, judged: Judged) -> EndedIteration {

@@ -3,13 +3,14 @@
 use super::Ralph;
 use super::standing::ACCEPT;
 use crate::clock::{new_id, now_ms};
+use crate::model::limit::Limit;
 use crate::model::session::{Control, EndReason, SessionStep, Verified};
 use crate::model::stop::Stop;
 use crate::model::task::TaskStep;
 use crate::store::humans::{self, HumanKind, NewQuestion};
 use crate::store::iterations;
 use crate::store::sessions::{self, Ending, Tally};
-use crate::store::tasks::{self, Claim, Parking, Settlement};
+use crate::store::tasks::{self, Claim, HandOver, Parking, Settlement};
 use anyhow::Result;
 use serde_json::{Value as Json, json};
 
@@ -73,6 +74,7 @@ impl Ralph {
             }
             Stop::Paused => self.pause().await,
             Stop::Shutdown => self.park(Parking::Released).await,
+            Stop::HandOver { to, limit } => self.hand_over(to, limit).await,
             Stop::Wait { until_ms, reason } => {
                 self.park(Parking::Until {
                     at_ms: until_ms,
@@ -194,6 +196,23 @@ impl Ralph {
         self.house
             .store
             .write(move |sql| tasks::park(sql, &claim, &parking, now_ms()))
+            .await
+    }
+
+    /// Another agent goes on. The task goes through the queue once more, where there is room for that agent or not.
+    async fn hand_over(self, to: String, limit: Option<Limit>) -> Result<()> {
+        let over = HandOver {
+            from: self.agent,
+            to,
+            reason: limit.map(|limit| limit.of(&self.session.agent)),
+            until_ms: limit.map(|limit| limit.until_ms),
+            queued_since_ms: self.session.created_at_ms,
+        };
+        tracing::info!(session = self.session.id, to = over.to, "handed over");
+        let claim = self.claim;
+        self.house
+            .store
+            .write(move |sql| tasks::hand_over(sql, &claim, &over, now_ms()))
             .await
     }
 

@@ -27,7 +27,8 @@ impl Ralph {
         let (reports, mut told) = mpsc::channel(MAX_WAITING_REPORTS);
         let mut log = ToolLog::default();
         let mut outside = self.signals.stop.clone();
-        let run = self.agent.run(turn.for_agent(self, stopped, reports));
+        let agent = self.house.roster.hire(&self.agent)?;
+        let run = agent.run(turn.for_agent(self, stopped, reports));
         tokio::pin!(run);
         let outcome = loop {
             let going_on = !*stop.borrow();
@@ -77,7 +78,7 @@ impl Ralph {
         self.house
             .store
             .write(move |sql| {
-                ledger::correct(sql, &session, &iteration, &usage)?;
+                ledger::correct_running(sql, &session, &iteration, &usage)?;
                 tool_calls::add(sql, (&session, &task, &iteration), &calls, now_ms())?;
                 let sums = sessions::expect(sql, &session)?;
                 let passed =

@@ -1,6 +1,7 @@
 //! Where the loop stands, read from rows: the input of `model::stop::why_stop`.
 
 use super::Ralph;
+use crate::clock::now_ms;
 use crate::model::failure::{Failure, Reaction};
 use crate::model::iteration::Verdict;
 use crate::model::session::Control;
@@ -10,7 +11,6 @@ use crate::store::guidance;
 use crate::store::humans::{self, HumanStatus};
 use crate::store::iterations::{self, Iteration};
 use crate::store::sessions;
-use crate::workspace::fingerprint::hash_of;
 use anyhow::Result;
 use jiff::tz::TimeZone;
 
@@ -25,20 +25,27 @@ impl Ralph {
         self.history
             .retain(|iteration| iteration.ended_at_ms.is_some());
         let known = self.history.last().map_or(0, |last| last.number);
-        let (session, history, answers, guidance) = self
+        let has_fallbacks = self.has_fallbacks();
+        let (session, history, answers, guidance, limits) = self
             .house
             .store
             .read(move |sql| {
                 let session = sessions::expect(sql, &id)?;
                 let history = iterations::history(sql, &id, known)?;
                 let answers = humans::of_session(sql, &id)?;
-                Ok((session, history, answers, guidance::of_session(sql, &id)?))
+                let limits = match has_fallbacks {
+                    true => iterations::limited(sql, now_ms())?,
+                    false => Vec::new(),
+                };
+                let guidance = guidance::of_session(sql, &id)?;
+                Ok((session, history, answers, guidance, limits))
             })
             .await?;
         self.session = session;
         self.history.extend(history);
         self.answers = answers;
         self.guidance = guidance;
+        self.limits_elsewhere = limits;
         Ok(())
     }
 
@@ -66,14 +73,9 @@ impl Ralph {
             },
             tokens: gauge(spent_tokens, budget.tokens.map(as_count), 0),
             tool_calls: gauge(session.tool_call_count, budget.tool_calls.map(as_count), 0),
-            agent: session.agent.clone(),
-            transient_streak: streak(&self.history, |iteration| {
-                reacts(iteration, Reaction::Retry)
-            }),
-            limit_streak: streak(&self.history, |iteration| {
-                reacts(iteration, Reaction::Park) && iteration.reset_at_ms.is_none()
-            }),
-            jitter_seed: hash_of(&session.id),
+            agent: self.agent.clone(),
+            colleagues: self.colleagues(),
+            transient_streak: self.transient_streak(&self.agent),
             transient_retries: defaults.transient_retries,
             transient_backoff_ms: defaults.transient_backoff.as_millis(),
             lost_streak: self.lost_streak(),
@@ -109,13 +111,13 @@ impl Ralph {
     }
 
     pub(super) fn cost_per_iteration(&self) -> Option<f64> {
-        let member = self.house.roster.member(&self.session.agent).ok()?;
+        let member = self.house.roster.member(&self.agent).ok()?;
         member.profile.cost_per_iteration
     }
 
     /// How many turns in a row had no final words, up to now.
     pub(super) fn empty_streak(&self) -> u32 {
-        streak(&self.history, |iteration| {
+        streak(self.history.iter(), |iteration| {
             iteration.verdict == Some(Verdict::Empty)
         })
     }
@@ -130,6 +132,7 @@ impl Ralph {
             return LastTurn::default();
         };
         LastTurn {
+            agent: self.taker_of(last).to_owned(),
             verdict: last.verdict,
             verify_passed: last.verify_passed,
             tampered: last.tampered.clone().unwrap_or_default(),
@@ -173,7 +176,7 @@ fn as_count(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn failure_of(iteration: &Iteration) -> Option<Failure> {
+pub(super) fn failure_of(iteration: &Iteration) -> Option<Failure> {
     Some(Failure {
         class: iteration.failure_class?,
         detail: iteration.failure_detail.clone().unwrap_or_default(),
@@ -181,16 +184,18 @@ fn failure_of(iteration: &Iteration) -> Option<Failure> {
     })
 }
 
-fn reacts(iteration: &Iteration, reaction: Reaction) -> bool {
+pub(super) fn reacts(iteration: &Iteration, reaction: Reaction) -> bool {
     iteration
         .failure_class
         .is_some_and(|class| class.reaction() == reaction)
 }
 
 /// How many iterations at the end are of a kind. Turns that were ended on purpose say nothing either way.
-fn streak(history: &[Iteration], of_kind: impl Fn(&Iteration) -> bool) -> u32 {
+pub(super) fn streak<'a>(
+    history: impl DoubleEndedIterator<Item = &'a Iteration>,
+    of_kind: impl Fn(&Iteration) -> bool,
+) -> u32 {
     history
-        .iter()
         .rev()
         .filter(|iteration| iteration.verdict != Some(Verdict::Cancelled))
         .take_while(|iteration| of_kind(iteration))

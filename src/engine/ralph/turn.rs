@@ -94,6 +94,7 @@ impl Ralph {
         let new = NewIteration {
             id: turn.id.clone(),
             number,
+            agent: self.agent.clone(),
             prompt_file: turn.prompt_file.to_string_lossy().into_owned(),
             output_file: turn.output_file.to_string_lossy().into_owned(),
             guidance_ids: self.unread_guidance().map(|word| word.id.clone()).collect(),

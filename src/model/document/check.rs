@@ -66,6 +66,10 @@ impl Checker {
             (Kind::Number(range), Value::Float(number)) => self.number(place, *number, range),
             (Kind::Boolean, Value::Boolean(value)) => Some(Json::Bool(*value)),
             (Kind::List(wanted), Value::List(items)) => self.list(place, items, wanted),
+            (Kind::List(wanted), one @ Value::Text(_)) if wanted.or_one => {
+                let item = self.value(place, one, &wanted.item)?;
+                Some(Json::Array(vec![item]))
+            }
             (Kind::Table(wanted), Value::Table(entries)) => self.table(place, entries, wanted),
             (kind, value) => {
                 self.report(place, wrong_type(kind, value, place));

@@ -13,7 +13,7 @@ const NAME_CHARACTERS: usize = 100;
 type Test = fn(&str) -> Result<(), String>;
 
 /// Every format that a schema of ralphd may name.
-const FORMATS: [(&str, Test); 14] = [
+const FORMATS: [(&str, Test); 15] = [
     ("text", text),
     ("line", line),
     ("argument", argument),
@@ -22,7 +22,8 @@ const FORMATS: [(&str, Test); 14] = [
     ("env-name", env_name),
     ("label-name", label_name),
     ("glob", glob),
-    ("git-location", git_location),
+    ("git-location", without_dash),
+    ("model", without_dash),
     ("http-url", http_url),
     ("period", period),
     ("positive-period", positive_period),
@@ -124,11 +125,11 @@ fn glob(glob: &str) -> Result<(), String> {
     }
 }
 
-/// A leading dash would be an option to git.
-fn git_location(location: &str) -> Result<(), String> {
-    line(location)?;
-    if location.starts_with('-') {
-        return Err(format!("must not start with '-', is {}", excerpt(location)));
+/// A leading dash would be an option to git, or to an agent's tool.
+fn without_dash(word: &str) -> Result<(), String> {
+    line(word)?;
+    if word.starts_with('-') {
+        return Err(format!("must not start with '-', is {}", excerpt(word)));
     }
     Ok(())
 }

@@ -43,6 +43,8 @@ pub struct Range {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListShape {
     pub item: Box<Shape>,
+    /// Whether one item may stand for a list of it.
+    pub or_one: bool,
     pub fewest: u64,
     pub most: Option<u64>,
 }
@@ -117,9 +119,18 @@ fn referenced<'s>(schema: &'s Json, root: &'s Json) -> Option<&'s Json> {
     root.pointer(reference.strip_prefix('#')?)
 }
 
-/// What schemars writes for an `Option` of a named type.
+/// What schemars writes for an `Option` of a named type; or a list, for which one of its items may stand.
 fn optional(options: &[Json], root: &Json) -> Shape {
     let is_null = |option: &Json| type_names(option) == ["null"];
+    if let [list, one] = options
+        && list.get("items") == Some(one)
+    {
+        let mut whole = shape(list, root);
+        if let Kind::List(list) = &mut whole.kind {
+            list.or_one = true;
+        }
+        return whole;
+    }
     match options.iter().find(|option| !is_null(option)) {
         Some(option) => Shape {
             nullable: options.iter().any(is_null),
@@ -173,6 +184,7 @@ fn range(schema: &Json) -> Range {
 fn list(schema: &Json, root: &Json) -> ListShape {
     ListShape {
         item: Box::new(shape(schema.get("items").unwrap_or(&Json::Null), root)),
+        or_one: false,
         fewest: schema.get("minItems").and_then(Json::as_u64).unwrap_or(0),
         most: schema.get("maxItems").and_then(Json::as_u64),
     }

@@ -2,20 +2,19 @@
 //! It must see everything it needs in `Standing`, all of it from rows, so that the answer is the same after a crash.
 
 use super::failure::{Failure, Reaction};
+use super::fallback::{Choice, Colleague, choose};
 use super::iteration::Verdict;
+use super::limit::{Limit, backoff_ms};
 use super::session::{EndReason, Verified};
 
 /// Turns in a row that vanished with their shim: whatever it is, it will go on.
 const MAX_LOST_TURNS: u32 = 3;
 
-/// The first wait for a limit whose end was not named; it doubles.
-const LIMIT_BACKOFF_MS: i64 = 60_000;
-const MAX_LIMIT_BACKOFF_MS: i64 = 30 * 60_000;
-const MAX_JITTER_MS: i64 = 60_000;
-
 /// How the last iteration ended, as far as it matters for going on.
 #[derive(Clone, Debug, Default)]
 pub struct LastTurn {
+    /// Who took it.
+    pub agent: String,
     pub verdict: Option<Verdict>,
     /// null: there is nothing to verify with.
     pub verify_passed: Option<bool>,
@@ -59,16 +58,14 @@ pub struct Standing {
     pub usd: Gauge<f64>,
     pub tokens: Gauge<i64>,
     pub tool_calls: Gauge<i64>,
-    /// Whose failures these are, for the words.
+    /// Who works now.
     pub agent: String,
-    /// Failures in a row that were worth another try.
+    /// Who may take the next turn, in order: first the one that was asked for.
+    pub colleagues: Vec<Colleague>,
+    /// Its failures in a row that were worth another try.
     pub transient_streak: u32,
     pub transient_retries: u32,
     pub transient_backoff_ms: i64,
-    /// Limits in a row for which no end was named.
-    pub limit_streak: u32,
-    /// A number that differs from session to session, so that not all of them come back in the same second.
-    pub jitter_seed: u64,
     /// Turns in a row that vanished with their shim.
     pub lost_streak: u32,
     /// Counted iterations in a row that changed nothing.
@@ -104,6 +101,11 @@ pub enum Stop {
     Shutdown,
     /// A limit over all sessions leaves no room for this one.
     Spent(EndReason, String),
+    /// Another agent goes on; with it, the limit of the one that was asked for, while it holds.
+    HandOver {
+        to: String,
+        limit: Option<Limit>,
+    },
     /// Not before this time: a failure that may pass by itself, or a time at which agents may not start.
     Wait {
         until_ms: i64,
@@ -122,6 +124,7 @@ pub fn why_stop(standing: &Standing) -> Option<Stop> {
         .or_else(|| standing.last.asks.then_some(Stop::Ask))
         .or_else(|| standing.pause.then_some(Stop::Paused))
         .or_else(|| standing.shutdown.then_some(Stop::Shutdown))
+        .or_else(|| limited(standing))
         .or_else(|| backoff(standing))
         .or_else(|| closed(standing))
 }
@@ -159,6 +162,11 @@ fn cap(standing: &Standing) -> Option<EndReason> {
 
 fn failure(standing: &Standing) -> Option<Stop> {
     let Failure { class, detail, .. } = standing.last.failure.as_ref()?;
+    let asked_for = standing.colleagues.first();
+    // One that only stands in for another does not end the session: it is not asked again.
+    if asked_for.is_some_and(|asked_for| asked_for.name != standing.last.agent) {
+        return None;
+    }
     let tries = standing.transient_streak;
     match class.reaction() {
         Reaction::Stop => Some(Stop::Failed(detail.clone())),
@@ -182,49 +190,36 @@ fn stagnation(standing: &Standing) -> Option<Stop> {
     (standing.stagnant_streak >= standing.stagnation_threshold).then_some(Stop::Stagnated)
 }
 
-/// A passing failure is waited out: a limit until it is lifted, anything else a little longer each time.
-fn backoff(standing: &Standing) -> Option<Stop> {
-    let Failure {
-        class,
-        detail,
-        reset_at_ms,
-    } = standing.last.failure.as_ref()?;
-    let since = standing.last.ended_at_ms;
-    let (until_ms, reason) = match class.reaction() {
-        Reaction::Retry => {
-            let pause = backoff_ms(standing.transient_backoff_ms, standing.transient_streak);
-            (since.saturating_add(pause), detail.clone())
-        }
-        Reaction::Park => {
-            let named = reset_at_ms.unwrap_or_else(|| {
-                let pause =
-                    backoff_ms(LIMIT_BACKOFF_MS, standing.limit_streak).min(MAX_LIMIT_BACKOFF_MS);
-                since.saturating_add(pause)
-            });
-            let kind = class.as_str().replace('_', " ");
-            let lifted = named.saturating_add(jitter_ms(named - since, standing.jitter_seed));
-            (lifted, format!("{kind} of {}", standing.agent))
-        }
-        Reaction::Stop | Reaction::NextIteration => return None,
-    };
-    (standing.now_ms < until_ms).then_some(Stop::Wait { until_ms, reason })
+/// A limit is waited out, unless somebody else can go on meanwhile.
+fn limited(standing: &Standing) -> Option<Stop> {
+    match choose(&standing.colleagues, &standing.agent, standing.now_ms) {
+        Choice::GoOn => None,
+        Choice::HandOver { to, limit } => Some(Stop::HandOver { to, limit }),
+        Choice::Wait { agent, limit } => Some(Stop::Wait {
+            until_ms: limit.until_ms,
+            reason: limit.of(&agent),
+        }),
+    }
 }
 
-/// A little after the limit is lifted, each session at another time: a twentieth of the wait, a minute at most.
-fn jitter_ms(wait_ms: i64, seed: u64) -> i64 {
-    let most = (wait_ms / 20).clamp(0, MAX_JITTER_MS);
-    i64::try_from(seed % (most as u64 + 1)).unwrap_or(0)
+/// A passing failure is waited out, a little longer each time.
+fn backoff(standing: &Standing) -> Option<Stop> {
+    let last = &standing.last;
+    let Failure { class, detail, .. } = last.failure.as_ref()?;
+    if class.reaction() != Reaction::Retry || last.agent != standing.agent {
+        return None;
+    }
+    let pause = backoff_ms(standing.transient_backoff_ms, standing.transient_streak);
+    let until_ms = last.ended_at_ms.saturating_add(pause);
+    (standing.now_ms < until_ms).then(|| Stop::Wait {
+        until_ms,
+        reason: detail.clone(),
+    })
 }
 
 fn closed(standing: &Standing) -> Option<Stop> {
     let (until_ms, reason) = standing.closed_until.clone()?;
     Some(Stop::Wait { until_ms, reason })
-}
-
-/// The pause before the next try: the base, doubled with each failure in a row.
-pub fn backoff_ms(base_ms: i64, streak: u32) -> i64 {
-    let doublings = streak.saturating_sub(1).min(30);
-    base_ms.saturating_mul(1 << doublings)
 }
 
 #[cfg(test)]

@@ -230,33 +230,75 @@ fn failures_wait_then_end() {
     }
 }
 
-#[test]
-fn limits_are_waited_out() {
-    for (class, reset, streak, now_ms, until) in [
-        (FailureClass::UsageLimit, Some(9_000), 1, 6_000, Some(9_000)),
-        (FailureClass::UsageLimit, Some(9_000), 1, 9_000, None),
-        (FailureClass::RateLimit, None, 1, 6_000, Some(65_000)),
-        (FailureClass::RateLimit, None, 2, 6_000, Some(125_000)),
-        (FailureClass::RateLimit, None, 50, 6_000, Some(1_805_000)),
-    ] {
-        let standing = Standing {
-            last: failed(class, reset),
-            agent: "claude".to_owned(),
-            limit_streak: streak,
-            now_ms,
-            ..standing()
-        };
-        let reason = format!("{} of claude", class.as_str().replace('_', " "));
-        let expected = until.map(|until_ms| Stop::Wait { until_ms, reason });
-        assert_eq!(why_stop(&standing), expected, "{class} {streak} {now_ms}");
+fn colleague(name: &str, until_ms: Option<i64>) -> Colleague {
+    let class = FailureClass::UsageLimit;
+    Colleague {
+        name: name.to_owned(),
+        limit: until_ms.map(|until_ms| Limit { class, until_ms }),
+        fit: true,
     }
 }
 
 #[test]
-fn jitter_is_small_and_never_early() {
-    for (wait_ms, seed) in [(0, 7), (1_000, 9), (3_600_000, u64::MAX), (-5, 3)] {
-        let jitter = jitter_ms(wait_ms, seed);
-        assert!((0..=MAX_JITTER_MS).contains(&jitter) && jitter <= wait_ms.max(0) / 20 + 1);
+fn limits_are_waited_out_or_somebody_else_goes_on() {
+    let limit = Some(Limit {
+        class: FailureClass::UsageLimit,
+        until_ms: 9_000,
+    });
+    let wait = Stop::Wait {
+        until_ms: 9_000,
+        reason: "usage limit of claude".to_owned(),
+    };
+    let codex = Stop::HandOver {
+        to: "codex".to_owned(),
+        limit,
+    };
+    let alone = vec![colleague("claude", Some(9_000))];
+    let two = vec![colleague("claude", Some(9_000)), colleague("codex", None)];
+    for (colleagues, now_ms, expected) in [
+        (&alone, 6_000, Some(wait)),
+        (&alone, 9_000, None),
+        (&two, 6_000, Some(codex)),
+        (&two, 9_000, None),
+    ] {
+        let standing = Standing {
+            last: failed(FailureClass::UsageLimit, Some(9_000)),
+            agent: "claude".to_owned(),
+            colleagues: colleagues.clone(),
+            now_ms,
+            ..standing()
+        };
+        assert_eq!(why_stop(&standing), expected, "{now_ms}");
+    }
+}
+
+#[test]
+fn one_that_stands_in_does_not_end_the_session() {
+    for (class, streak) in [(FailureClass::Auth, 0), (FailureClass::Crash, 9)] {
+        let mut standing = Standing {
+            last: LastTurn {
+                agent: "codex".to_owned(),
+                ..failed(class, None)
+            },
+            agent: "codex".to_owned(),
+            colleagues: vec![colleague("claude", Some(9_000)), colleague("codex", None)],
+            transient_streak: streak,
+            now_ms: 6_000,
+            ..standing()
+        };
+        standing.colleagues[1].fit = false;
+        let waits = matches!(
+            why_stop(&standing),
+            Some(Stop::Wait {
+                until_ms: 9_000,
+                ..
+            })
+        );
+        assert!(waits, "{class}");
+        // Handed back to the one that was asked for, it is not held against it.
+        standing.agent = "claude".to_owned();
+        standing.now_ms = 9_000;
+        assert_eq!(why_stop(&standing), None, "{class}");
     }
 }
 
@@ -308,14 +350,4 @@ fn people_and_the_daemon() {
     ] {
         assert_eq!(why_stop(&standing), Some(expected));
     }
-}
-
-#[test]
-fn backoff_doubles_and_never_overflows() {
-    for streak in 1..40 {
-        assert!(backoff_ms(1000, streak) <= backoff_ms(1000, streak + 1));
-    }
-    assert_eq!(backoff_ms(1000, 1), 1000);
-    assert_eq!(backoff_ms(1000, 3), 4000);
-    assert_eq!(backoff_ms(i64::MAX, 60), i64::MAX);
 }

@@ -3,6 +3,7 @@
 
 use super::{Moved, tell_step};
 use crate::model::event::EventType;
+use crate::model::room::{Admission, Busy, Caps, admission};
 use crate::model::task::{TaskState, TaskStep};
 use crate::store::driver::{Row, Sql, values};
 use crate::store::events::{self, About};
@@ -45,6 +46,55 @@ pub fn claim(
     claimed
         .map(|row| note_claim(sql, worker, &row, at_ms))
         .transpose()
+}
+
+/// Claims the next ready task for which the caps leave room, in the same order.
+pub fn claim_within(
+    sql: &mut dyn Sql,
+    caps: &Caps,
+    worker: &str,
+    lease_until_ms: i64,
+    at_ms: i64,
+) -> Result<Option<Claim>> {
+    if caps.is_empty() {
+        return claim(sql, worker, lease_until_ms, at_ms);
+    }
+    let list = |names: &[String]| json!(names).to_string();
+    let claimed = match admission(caps, &busy(sql)?) {
+        Admission::Anybody => return claim(sql, worker, lease_until_ms, at_ms),
+        Admission::Agents(free) => sql.row(
+            query!("tasks_claim_of_agents"),
+            values![worker, lease_until_ms, at_ms, list(&free)],
+        )?,
+        Admission::Sessions(open, free) => sql.row(
+            query!("tasks_claim_of_sessions"),
+            values![worker, lease_until_ms, at_ms, list(&free), list(&open)],
+        )?,
+    };
+    claimed
+        .map(|row| note_claim(sql, worker, &row, at_ms))
+        .transpose()
+}
+
+/// Keeps, or drops, what makes the claim by agent as fast with a long backlog as with a short one.
+pub fn index_by_agent(sql: &mut dyn Sql, wanted: bool) -> Result<()> {
+    match wanted {
+        true => sql.run(query!("tasks_index_by_agent"), &[])?,
+        false => sql.run(query!("tasks_unindex_by_agent"), &[])?,
+    };
+    Ok(())
+}
+
+fn busy(sql: &mut dyn Sql) -> Result<Vec<Busy>> {
+    let rows = sql.rows(query!("tasks_busy"), &[])?;
+    rows.iter()
+        .map(|row| {
+            Ok(Busy {
+                session: row.text("session_id")?,
+                agent: row.optional_text("agent")?,
+            })
+        })
+        .collect()
 }
 
 /// Claims one task by name, if it is ready.
@@ -183,6 +233,37 @@ pub fn park(sql: &mut dyn Sql, claim: &Claim, parking: &Parking, at_ms: i64) -> 
     let facts = json!({"until_ms": until, "reason": reason});
     let about = About::task(&claim.session_id, &claim.task_id);
     events::add(sql, about, EventType::TaskParked, at_ms, &facts)
+}
+
+/// Who goes on with a task, and why.
+#[derive(Clone, Debug)]
+pub struct HandOver {
+    pub from: String,
+    pub to: String,
+    /// What keeps the agent that was asked for from it, and until when.
+    pub reason: Option<String>,
+    pub until_ms: Option<i64>,
+    /// The place in the queue that the task keeps.
+    pub queued_since_ms: i64,
+}
+
+/// Puts a claimed task back into the queue for another agent.
+pub fn hand_over(sql: &mut dyn Sql, claim: &Claim, over: &HandOver, at_ms: i64) -> Result<()> {
+    let changed = sql.run(
+        query!("tasks_hand_over"),
+        values![
+            &claim.task_id,
+            &claim.worker_id,
+            claim.number,
+            &over.to,
+            over.queued_since_ms,
+        ],
+    )?;
+    fence(changed, claim)?;
+    let facts =
+        json!({"from": over.from, "to": over.to, "reason": over.reason, "until_ms": over.until_ms});
+    let about = About::task(&claim.session_id, &claim.task_id);
+    events::add(sql, about, EventType::AgentChanged, at_ms, &facts)
 }
 
 /// A task that somebody claimed and has not settled.

@@ -3,8 +3,8 @@
 mod claim;
 
 pub use claim::{
-    Claim, ClaimLost, Parking, Running, Settlement, claim, claim_one, forgive, park, renew, rescue,
-    running, settle,
+    Claim, ClaimLost, HandOver, Parking, Running, Settlement, claim, claim_one, claim_within,
+    forgive, hand_over, index_by_agent, park, renew, rescue, running, settle,
 };
 
 use crate::model::task::{TaskKind, TaskState, TaskStep};
@@ -90,6 +90,12 @@ pub fn next_due(sql: &mut dyn Sql) -> Result<Option<i64>> {
 pub fn of_session(sql: &mut dyn Sql, session: &str) -> Result<Vec<Task>> {
     let rows = sql.rows(query!("tasks_of_session"), values![session])?;
     rows.iter().map(from_row).collect()
+}
+
+/// The agent that a task is for, where it is for one.
+pub fn agent_of(sql: &mut dyn Sql, task: &str) -> Result<Option<String>> {
+    let row = sql.row(query!("tasks_get"), values![task])?;
+    row.map_or(Ok(None), |row| row.optional_text("agent"))
 }
 
 /// Whether somebody works on the session right now.

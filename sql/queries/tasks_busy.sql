@@ -1,0 +1,1 @@
+SELECT session_id, agent FROM tasks WHERE status = 'running'
