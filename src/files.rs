@@ -33,8 +33,17 @@ impl std::fmt::Display for Unreadable {
 
 /// Reads a regular file of at most `max_bytes`. Type and size are those of the opened file, so a swap after a look cannot cheat.
 pub fn read_regular(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Unreadable> {
-    let flags =
-        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let (content, _) = read_opened(path, OFlags::NOFOLLOW, max_bytes)?;
+    Ok(content)
+}
+
+/// The same for a path that its owner chose, where a link is no trap; with the permissions of what was opened.
+pub fn read_linked(path: &Path, max_bytes: u64) -> Result<(Vec<u8>, u32), Unreadable> {
+    read_opened(path, OFlags::empty(), max_bytes)
+}
+
+fn read_opened(path: &Path, more: OFlags, max_bytes: u64) -> Result<(Vec<u8>, u32), Unreadable> {
+    let flags = more | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let file =
         rustix::fs::open(path, flags, Mode::empty()).map_err(|error| why_not_open(path, error))?;
     let facts = rustix::fs::fstat(&file).map_err(|error| Unreadable::Failed(error.to_string()))?;
@@ -56,7 +65,7 @@ pub fn read_regular(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Unreadable> 
             bytes: content.len() as u64,
         });
     }
-    Ok(content)
+    Ok((content, facts.st_mode & 0o7777))
 }
 
 fn why_not_open(path: &Path, error: rustix::io::Errno) -> Unreadable {

@@ -10,6 +10,7 @@ use crate::config::agent::REHEARSAL;
 use crate::model::nearest::nearest;
 use crate::model::preset::PRESETS;
 use crate::process::Supervisor;
+use crate::secrets::Vault;
 use anyhow::{Context, Result, bail};
 use indexmap::IndexMap;
 use std::path::PathBuf;
@@ -45,7 +46,12 @@ pub struct Roster {
 
 impl Roster {
     /// Takes the configured agents, or looks for known ones on PATH. `program` is this very binary, for `rehearsal`.
-    pub fn new(config: &Config, supervisor: Supervisor, program: PathBuf) -> Result<Self> {
+    pub fn new(
+        config: &Config,
+        supervisor: Supervisor,
+        program: PathBuf,
+        secrets: Vault,
+    ) -> Result<Self> {
         let mut members: IndexMap<String, Member> = config
             .agents
             .iter()
@@ -84,7 +90,8 @@ impl Roster {
             kill_grace_ms: config.process.kill_grace.as_millis() as u64,
             output_cap_bytes: config.process.output_cap_bytes,
             environment: config.process.env.clone(),
-            secret_names: config.secrets.names.clone(),
+            secret_names: config.secret_names(),
+            secrets,
         });
         let roster = Self {
             members,

@@ -65,7 +65,12 @@ pub fn agents(desk: Desk) -> Result<Exit> {
 /// The agents of the configuration and of this machine.
 pub fn roster(desk: &Desk) -> Result<Roster> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
-    Roster::new(&desk.config, Supervisor::default(), program)
+    Roster::new(
+        &desk.config,
+        Supervisor::default(),
+        program,
+        desk.secrets.clone(),
+    )
 }
 
 /// What each agent's program answers to `--version`, or why it does not; all are asked at once.

@@ -248,6 +248,15 @@ pub enum LogFormat {
     Json,
 }
 
+impl Config {
+    /// Names of variables that hold secrets although they do not sound like it.
+    pub fn secret_names(&self) -> Vec<String> {
+        let keys = self.agents.values().filter_map(Agent::key_variable);
+        let named = self.secrets.names.iter().map(String::as_str);
+        named.chain(keys).map(str::to_owned).collect()
+    }
+}
+
 fn agents_schema(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",

@@ -14,6 +14,7 @@ pub(super) fn broken(config: &Config, tree: &Node) -> Vec<Finding> {
     findings.extend(reserved_agent(tree));
     findings.extend(default_agents(config, tree));
     findings.extend(commands(config, tree));
+    findings.extend(keys(config, tree));
     findings.extend(inboxes_twice(config, tree));
     findings
 }
@@ -122,6 +123,25 @@ fn commands(config: &Config, tree: &Node) -> Vec<Finding> {
         })
     });
     unusable.collect()
+}
+
+/// A key needs a variable to be handed over in.
+fn keys(config: &Config, tree: &Node) -> Vec<Finding> {
+    let nameless = config
+        .agents
+        .iter()
+        .filter(|(_, agent)| agent.api_key_file.is_some() && agent.key_variable().is_none());
+    nameless
+        .map(|(name, _)| Finding {
+            place: tree
+                .place_of(&["agents", name, "api_key_file"])
+                .cloned()
+                .unwrap_or_default(),
+            key: format!("agents.{name}.api_key_env"),
+            message: "is missing: name the variable in which the agent looks for its key"
+                .to_owned(),
+        })
+        .collect()
 }
 
 fn inboxes_twice(config: &Config, tree: &Node) -> Vec<Finding> {

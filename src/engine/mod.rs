@@ -10,7 +10,7 @@ pub use ralph::end_unfinished;
 use crate::agent::roster::Roster;
 use crate::clock::now_ms;
 use crate::config::Config;
-use crate::model::mask::Mask;
+use crate::secrets::Vault;
 use crate::store::Store;
 use crate::store::tasks::Claim;
 use anyhow::Result;
@@ -26,7 +26,7 @@ pub struct House {
     pub roster: Roster,
     pub prompts: prompt::Prompts,
     /// What must not be read by anybody: kept out of prompts; the store keeps it out of the rows.
-    pub mask: Mask,
+    pub secrets: Vault,
 }
 
 impl House {

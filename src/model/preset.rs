@@ -66,6 +66,12 @@ pub struct Preset {
     pub set_environment: &'static [(&'static str, &'static str)],
     /// Environment that is passed on to it, beyond what every tool gets.
     pub pass_environment: &'static [&'static str],
+    /// The variables in which it looks for a key, the usual one first; none where it serves many providers.
+    pub key_variables: &'static [&'static str],
+    /// What a person runs to log in instead.
+    pub login: &'static str,
+    /// The file below the home directory that such a login leaves; empty where it is not known.
+    pub login_file: &'static str,
     /// Whether it tells what it spent in USD.
     pub reports_cost: bool,
     /// Whether it tells its tokens.
@@ -106,6 +112,9 @@ const NOTHING: Preset = Preset {
     format: Format::Text,
     set_environment: &[],
     pass_environment: &[],
+    key_variables: &[],
+    login: "",
+    login_file: "",
     reports_cost: false,
     reports_tokens: false,
     reports_tool_calls: false,
@@ -148,6 +157,13 @@ pub const PRESETS: &[Preset] = &[
             "CLAUDE_CONFIG_DIR",
             "API_TIMEOUT_MS",
         ],
+        key_variables: &[
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+        ],
+        login: "claude /login",
+        login_file: ".claude/.credentials.json",
         reports_cost: true,
         reports_tokens: true,
         reports_tool_calls: true,
@@ -166,6 +182,9 @@ pub const PRESETS: &[Preset] = &[
             "CODEX_API_KEY",
             "CODEX_HOME",
         ],
+        key_variables: &["CODEX_API_KEY", "OPENAI_API_KEY"],
+        login: "codex login",
+        login_file: ".codex/auth.json",
         reports_tokens: true,
         reports_tool_calls: true,
         ..NOTHING
@@ -187,6 +206,9 @@ pub const PRESETS: &[Preset] = &[
             "GOOGLE_GENAI_USE_VERTEXAI",
             "GOOGLE_APPLICATION_CREDENTIALS",
         ],
+        key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        login: "gemini",
+        login_file: ".gemini/oauth_creds.json",
         reports_tokens: true,
         reports_tool_calls: true,
         silence_timeout_ms: Some(SILENCE_TIMEOUT_MS),
@@ -204,6 +226,8 @@ pub const PRESETS: &[Preset] = &[
             ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
         ],
         pass_environment: MANY_PROVIDERS,
+        login: "opencode auth login",
+        login_file: ".local/share/opencode/auth.json",
         reports_cost: true,
         reports_tokens: true,
         reports_tool_calls: true,
@@ -234,6 +258,7 @@ pub const PRESETS: &[Preset] = &[
             "OPENAI_MODEL",
             "DASHSCOPE_API_KEY",
         ],
+        key_variables: &["OPENAI_API_KEY", "DASHSCOPE_API_KEY"],
         reports_tokens: true,
         reports_tool_calls: true,
         silence_timeout_ms: Some(SILENCE_TIMEOUT_MS),
@@ -259,6 +284,8 @@ pub const PRESETS: &[Preset] = &[
             "COPILOT_PROVIDER_TYPE",
             "COPILOT_PROVIDER_API_KEY",
         ],
+        key_variables: &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"],
+        login: "copilot login",
         reports_tool_calls: true,
         ..NOTHING
     },
@@ -268,6 +295,7 @@ pub const PRESETS: &[Preset] = &[
         arguments: &["--json"],
         prompt: Prompt::Arg,
         format: Format::Cline,
+        login: "cline auth",
         reports_cost: true,
         reports_tokens: true,
         reports_tool_calls: true,
@@ -283,6 +311,7 @@ pub const PRESETS: &[Preset] = &[
         prompt: Prompt::Arg,
         format: Format::Droid,
         pass_environment: &["FACTORY_API_KEY"],
+        key_variables: &["FACTORY_API_KEY"],
         reports_tokens: true,
         reports_tool_calls: true,
         silence_timeout_ms: Some(SILENCE_TIMEOUT_MS),
@@ -326,6 +355,8 @@ pub const PRESETS: &[Preset] = &[
         name: "llm",
         program: "llm",
         pass_environment: &["OPENAI_API_KEY", "LLM_MODEL", "LLM_USER_PATH"],
+        key_variables: &["OPENAI_API_KEY"],
+        login: "llm keys set openai",
         setup: "it has no tools: for roles that only answer",
         ..NOTHING
     },
@@ -363,6 +394,15 @@ mod tests {
             assert_eq!(preset.command_line().join(" "), expected);
         }
         assert!(Preset::named("nobody").is_none());
+    }
+
+    #[test]
+    fn every_key_is_passed_on_from_the_environment_too() {
+        for preset in PRESETS {
+            for variable in preset.key_variables {
+                assert!(preset.pass_environment.contains(variable), "{variable}");
+            }
+        }
     }
 
     #[test]

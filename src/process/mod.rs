@@ -71,6 +71,9 @@ pub struct Program {
     /// Names of variables whose values are masked in the output, beside those that say so themselves (`*_KEY` …).
     #[serde(default)]
     pub secret_names: Vec<String>,
+    /// Secrets that may come up in the output although they are not in its environment.
+    #[serde(default)]
+    pub secrets: Vec<String>,
 }
 
 /// Resource limits of the agent and what it starts. A value above the daemon's own hard limit is lowered to it.

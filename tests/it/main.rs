@@ -4,6 +4,7 @@ mod command_line;
 mod crash;
 mod crash_storm;
 mod inbox;
+mod keys;
 mod limits_of_agents;
 mod process;
 mod session;

@@ -1,6 +1,7 @@
 //! How one program is run and what it can tell: its configuration over its preset over the plain default.
 //! Words only; nothing is started here.
 
+use crate::agent::key::Key;
 use crate::config::{self, agent::PromptDelivery};
 use crate::model::preset::{Format, Preset, Prompt};
 use std::time::Duration;
@@ -24,6 +25,7 @@ pub struct Profile {
     pub set_environment: Vec<(String, String)>,
     /// Names of variables that are passed on to it.
     pub pass_environment: Vec<String>,
+    pub key: Option<Key>,
     pub reports: Reports,
     pub silence: Option<Duration>,
     pub cost_per_iteration: Option<f64>,
@@ -40,6 +42,7 @@ impl Profile {
             format: Format::Text,
             set_environment: Vec::new(),
             pass_environment: Vec::new(),
+            key: None,
             reports: Reports::default(),
             silence: None,
             cost_per_iteration: None,
@@ -88,6 +91,13 @@ impl Profile {
             profile.reports = reports_of(format);
         }
         profile.pass_environment.extend(agent.env.iter().cloned());
+        profile.key = agent.key_variable().map(|variable| Key {
+            variable: variable.to_owned(),
+            file: agent.api_key_file.clone(),
+        });
+        let own_variable = profile.key.iter().filter(|key| key.file.is_none());
+        let own_variable = own_variable.map(|key| key.variable.clone());
+        profile.pass_environment.extend(own_variable);
         profile.cost_per_iteration = agent.cost_per_iteration;
         profile.limits = agent.limits.clone();
         profile

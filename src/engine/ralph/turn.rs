@@ -78,7 +78,7 @@ impl Ralph {
         self.remember_protected().await?;
         letters::clear_question(&self.workspace);
         let prompt = self.house.prompts.iteration(&self.prompt_values()?)?;
-        let prompt = self.house.mask.text(&prompt).into_owned();
+        let prompt = self.house.secrets.mask().text(&prompt).into_owned();
         let number = self.history.last().map_or(1, |last| last.number + 1);
         let logs = self.house.log_directory(&self.session.id);
         files::make_private_directory(&logs)?;
