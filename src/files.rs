@@ -106,6 +106,23 @@ pub fn read_tail(path: &Path, max_bytes: u64) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// The beginning and the end of a file, as text, with a note of what was left out between them.
+pub fn read_ends(path: &Path, head_bytes: u64, tail_bytes: u64) -> Result<String> {
+    let mut file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let length = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    if length <= head_bytes + tail_bytes {
+        file.take(head_bytes + tail_bytes).read_to_end(&mut bytes)?;
+        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+    }
+    (&mut file).take(head_bytes).read_to_end(&mut bytes)?;
+    let left_out = length - head_bytes - tail_bytes;
+    bytes.extend_from_slice(format!("\n[… {left_out} bytes left out …]\n").as_bytes());
+    file.seek(SeekFrom::Start(length - tail_bytes))?;
+    file.take(tail_bytes).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Writes a file so that a reader sees the whole of it or nothing, and so that it survives a power cut once this returns.
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
     let directory = path.parent().context("a file needs a directory")?;
@@ -175,6 +192,20 @@ mod tests {
             read_regular(&path("file"), 4).unwrap_err(),
             Unreadable::TooLarge { bytes: 5 }
         );
+    }
+
+    #[test]
+    fn both_ends_of_a_long_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        for (text, expected) in [
+            ("", ""),
+            ("12345678", "12345678"),
+            ("123456789", "123\n[… 1 bytes left out …]\n56789"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(read_ends(&path, 3, 5).unwrap(), expected);
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! ```text
 //!  inbox/  ─┐                                                       ┌─ agent/command ─ process: shim ─ claude, codex, …
 //!  sqlite3 ─┼─► trigger/intake ─► store/ ─► queue/scheduler ─► engine/ralph ─┤
-//!  cli     ─┘   (check, dedupe)    rows       (claim)          prompt → run → judge → record
+//!  cli     ─┘   (check, dedupe)    rows       (claim)          (summary →) prompt → run → judge → record
 //!                                   ▲                                │
 //!                                   └──── settle: one transaction ◄──┘ ───► report/ outbox
 //! ```

@@ -99,6 +99,9 @@ impl Roster {
             supervision,
         };
         roster.member(&roster.default).context("defaults.agent")?;
+        if let Some(summarizer) = &config.defaults.summarizer {
+            roster.member(summarizer).context("defaults.summarizer")?;
+        }
         Ok(roster)
     }
 

@@ -70,6 +70,17 @@ pub fn line_of(event: &Event) -> Option<String> {
         "task.rescued" => facts.with_detail("taken back from a worker that died".to_owned(), "why"),
         "iteration.started" => format!("iteration {} started", facts.number()),
         "iteration.ended" => facts.verdict(),
+        "iteration.summarized" => {
+            format!(
+                "iteration {} summed up by {}",
+                facts.number(),
+                facts.text("agent")
+            )
+        }
+        "iteration.not_summarized" => {
+            let line = format!("iteration {} not summed up", facts.number());
+            facts.with_detail(line, "reason")
+        }
         "handoff.invalid" => facts.with_detail("the handoff is not usable".to_owned(), "problem"),
         "human.asked" => facts.question(),
         "guidance.told" => format!("told: {}", facts.text("text")),

@@ -75,6 +75,11 @@ pub struct Defaults {
     pub stagnation_threshold: u32,
     #[schemars(extend("format" = "positive-period"))]
     pub verify_timeout: Period,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "name"))]
+    pub summarizer: Option<String>,
+    #[schemars(extend("format" = "positive-period"))]
+    pub summarizer_timeout: Period,
     #[schemars(range(min = 1, max = 5))]
     pub autonomy: u8,
     #[schemars(extend("format" = "positive-period"))]
@@ -96,6 +101,8 @@ impl Default for Defaults {
             silence_timeout: None,
             stagnation_threshold: 3,
             verify_timeout: Period::from_mins(10),
+            summarizer: None,
+            summarizer_timeout: Period::from_mins(5),
             autonomy: 4,
             human_timeout: Period::from_hours(24),
             transient_retries: 3,

@@ -65,14 +65,14 @@ fn default_agents(config: &Config, tree: &Node) -> Vec<Finding> {
         configured.is_empty() || configured.contains(&name) || needs_no_configuration(name)
     };
     let mut findings = Vec::new();
-    if let Some(name) = config
-        .defaults
-        .agent
-        .as_deref()
-        .filter(|name| !is_known(name))
-    {
-        let message = unknown_agent(name, &configured);
-        findings.push(at(tree, &["defaults", "agent"], message));
+    for (key, name) in [
+        ("agent", &config.defaults.agent),
+        ("summarizer", &config.defaults.summarizer),
+    ] {
+        if let Some(name) = name.as_deref().filter(|name| !is_known(name)) {
+            let message = unknown_agent(name, &configured);
+            findings.push(at(tree, &["defaults", key], message));
+        }
     }
     for (index, inbox) in inbox_nodes(tree).iter().enumerate() {
         let given = inbox

@@ -116,6 +116,10 @@ fn problems_name_file_line_key_and_remedy() {
             "2: defaults.agent: there is no agent writr, only writer; did you mean writer?",
         ),
         (
+            "[defaults]\nsummarizer = 'writr'\n[agents.writer]\ncommand = ['x']",
+            "2: defaults.summarizer: there is no agent writr, only writer; did you mean writer?",
+        ),
+        (
             "[[inboxes]]\npath = 'a'\n[inboxes.defaults]\nmax_iteration = 3",
             "4: inboxes[0].defaults.max_iteration: unknown key; did you mean max_iterations?",
         ),

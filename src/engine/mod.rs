@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::watch;
 
+const SUMMARY: &str = ".summary";
+
 /// What every part of the running program shares.
 pub struct House {
     pub store: Store,
@@ -54,6 +56,16 @@ pub fn turn_record(state: &Path, turn: &str) -> PathBuf {
 /// The turn of an iteration's verification.
 pub fn verify_turn(iteration: &str) -> String {
     format!("{iteration}.verify")
+}
+
+/// The turn of an iteration's summary.
+pub fn summary_turn(iteration: &str) -> String {
+    format!("{iteration}{SUMMARY}")
+}
+
+/// The iteration whose summary a turn is.
+pub fn summed_up(turn: &str) -> Option<&str> {
+    turn.strip_suffix(SUMMARY)
 }
 
 /// What reaches a task from outside while it runs.

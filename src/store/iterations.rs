@@ -256,7 +256,7 @@ pub fn abandon(sql: &mut dyn Sql, session: &str, verdict: Verdict, at_ms: i64) -
     Ok(())
 }
 
-fn hold_claim(sql: &mut dyn Sql, claim: &Claim, lease_until_ms: i64) -> Result<()> {
+pub(super) fn hold_claim(sql: &mut dyn Sql, claim: &Claim, lease_until_ms: i64) -> Result<()> {
     if tasks::renew(sql, claim, lease_until_ms)? {
         return Ok(());
     }

@@ -16,6 +16,7 @@ mod migrate;
 pub mod requests;
 pub mod sessions;
 mod sqlite;
+pub mod summaries;
 pub mod tasks;
 pub mod tool_calls;
 pub mod workers;

@@ -7,6 +7,7 @@ mod record;
 mod settle;
 mod spend;
 mod standing;
+mod summary;
 mod turn;
 mod verify;
 
@@ -19,6 +20,7 @@ use crate::clock::now_ms;
 use crate::model::stop::{Stop, why_stop};
 use crate::store::iterations::Iteration;
 use crate::store::sessions::{self, Session};
+use crate::store::summaries::Summary;
 use crate::store::tasks::{self, Claim, Parking};
 use crate::store::workspaces::{self, Acquired};
 use crate::workspace::{self, fingerprint};
@@ -36,6 +38,9 @@ pub async fn run(house: Arc<House>, claim: Claim, signals: Signals) -> Result<()
         ralph.look().await?;
         if let Some(stop) = ralph.why_stop() {
             return ralph.settle(stop).await;
+        }
+        if ralph.summarize().await? {
+            continue;
         }
         let turn = match ralph.next_turn().await? {
             Begun::Turn(turn) => turn,
@@ -63,6 +68,7 @@ struct Ralph {
     answers: Vec<crate::store::humans::HumanRequest>,
     guidance: Vec<crate::store::guidance::Guidance>,
     memory: fingerprint::Memory,
+    summary: Option<Summary>,
     /// Turns whose files are no longer needed.
     recorded_turns: Vec<String>,
 }
@@ -104,6 +110,7 @@ impl Ralph {
             answers: Vec::new(),
             guidance: Vec::new(),
             memory: fingerprint::Memory::default(),
+            summary: None,
             recorded_turns: Vec::new(),
             house,
             claim,

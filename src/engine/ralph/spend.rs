@@ -3,8 +3,8 @@
 
 use super::Ralph;
 use super::turn::UnderWay;
-use crate::agent::Outcome;
 use crate::agent::stream::ToolCall;
+use crate::agent::{self, Agent, Outcome, TurnReport};
 use crate::clock::now_ms;
 use crate::model::session::EndReason;
 use crate::model::stop::Stop;
@@ -23,11 +23,29 @@ const MAX_WAITING_REPORTS: usize = 16;
 impl Ralph {
     /// Lets the agent take its turn, and watches what it spends.
     pub(super) async fn take_turn(&self, turn: &UnderWay) -> Result<Outcome> {
+        let account = Account {
+            iteration: turn.id.clone(),
+            before: Usage::default(),
+            keeps_calls: true,
+        };
+        self.attend(&*self.agent, &account, |stop, reports| {
+            turn.for_agent(self, stop, reports)
+        })
+        .await
+    }
+
+    /// Lets an agent take a turn that is charged to an account; it is ended when somebody wants that or a limit is passed.
+    pub(super) async fn attend(
+        &self,
+        agent: &dyn Agent,
+        account: &Account,
+        turn: impl FnOnce(watch::Receiver<bool>, mpsc::Sender<TurnReport>) -> agent::Turn,
+    ) -> Result<Outcome> {
         let (stop, stopped) = watch::channel(false);
         let (reports, mut told) = mpsc::channel(MAX_WAITING_REPORTS);
         let mut log = ToolLog::default();
         let mut outside = self.signals.stop.clone();
-        let run = self.agent.run(turn.for_agent(self, stopped, reports));
+        let run = agent.run(turn(stopped, reports));
         tokio::pin!(run);
         loop {
             let going_on = !*stop.borrow();
@@ -38,7 +56,7 @@ impl Ralph {
                 }
                 Some(report) = told.recv() => {
                     let calls = log.number(report.tool_calls);
-                    if log.is_news(&report.usage, &calls) && self.correct(turn, report.usage, calls).await? && going_on {
+                    if log.is_news(&report.usage, &calls) && self.correct(account, report.usage, calls).await? && going_on {
                         tracing::warn!(session = self.session.id, "a budget is used up: the turn is ended");
                         stop.send_replace(true);
                     }
@@ -50,11 +68,17 @@ impl Ralph {
     /// Writes down what the running turn has used, and says whether that passes a limit.
     async fn correct(
         &self,
-        turn: &UnderWay,
+        account: &Account,
         usage: Usage,
         calls: Vec<NewToolCall>,
     ) -> Result<bool> {
-        let (session, iteration) = (self.session.id.clone(), turn.id.clone());
+        let (session, iteration) = (self.session.id.clone(), account.iteration.clone());
+        let usage = account.before.plus(usage);
+        let calls = if account.keeps_calls {
+            calls
+        } else {
+            Vec::new()
+        };
         let task = self.claim.task_id.clone();
         let layers = self.layers();
         let budget = self.mission.budget.clone();
@@ -109,6 +133,16 @@ impl Ralph {
                 None => expected,
             })
     }
+}
+
+/// What a turn is charged to.
+pub(super) struct Account {
+    /// The row that bears it.
+    pub iteration: String,
+    /// What that has borne already.
+    pub before: Usage,
+    /// Whether the tool calls are the iteration's own.
+    pub keeps_calls: bool,
 }
 
 /// The tool calls of a turn, numbered in their order, and what was last written down.

@@ -129,7 +129,11 @@ impl Ralph {
 
     /// The time limit of a turn: its own, or what is left of the session's.
     pub(super) fn time_for_a_turn(&self) -> Duration {
-        let own = self.mission.iteration_timeout;
+        self.time_within(self.mission.iteration_timeout)
+    }
+
+    /// A time limit, cut to what is left of the session's.
+    pub(super) fn time_within(&self, own: Duration) -> Duration {
         let Some(wall) = self.mission.budget.wall else {
             return own;
         };
@@ -172,6 +176,7 @@ impl Ralph {
                 || resumed.is_some(),
             handoff: resumed.as_ref().map(handoff::as_lines).unwrap_or_default(),
             handoff_problem: problem,
+            previous: self.previous(),
             answers: answers.collect(),
             guidance: self.guidance.iter().map(|word| word.text.clone()).collect(),
             verify: self.mission.verify.clone(),
