@@ -6,14 +6,16 @@ use super::output::{self, Look, Style};
 use super::table::{Cell, Table};
 use crate::agent::profile::Reports;
 use crate::agent::roster::{Member, Roster, Source};
-use crate::process::{self, Captured, Supervisor, capture};
+use crate::process::{self, Captured, Supervisor, capture_with};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-const VERSION_DEADLINE: Duration = Duration::from_secs(5);
+const VERSION_DEADLINE: Duration = Duration::from_secs(10);
 const VERSION_CAP_BYTES: usize = 4096;
+/// A proxy that nobody is: the port of the discard service.
+const NOWHERE: &str = "http://127.0.0.1:9";
 const TITLES: &[&str] = &["NAME", "DEFAULT", "SOURCE", "COST", "VERSION", "COMMAND"];
 
 /// One agent as it is listed.
@@ -45,7 +47,7 @@ impl NoVersion {
 }
 
 /// What each agent's program said of its version, by the agent's name.
-type Versions = BTreeMap<String, Result<String, NoVersion>>;
+pub type Versions = BTreeMap<String, Result<String, NoVersion>>;
 
 /// Prints the agents.
 pub fn agents(desk: Desk) -> Result<Exit> {
@@ -79,10 +81,11 @@ pub async fn versions(roster: &Roster) -> Result<Versions> {
     for member in roster.members() {
         let (name, program) = (member.name.clone(), member.command.first().cloned());
         let builtin = member.source == Source::Builtin;
+        let environment = member.profile.set_environment.clone();
         asked.spawn(async move {
             let version = match (builtin, program) {
                 (true, _) => Ok(format!("ralphd {}", env!("CARGO_PKG_VERSION"))),
-                (false, Some(program)) => version_of(program).await,
+                (false, Some(program)) => version_of(program, environment).await,
                 (false, None) => Err(NoVersion::new("it has no command", true)),
             };
             (name, version)
@@ -92,10 +95,22 @@ pub async fn versions(roster: &Roster) -> Result<Versions> {
     Ok(answers.into_iter().collect())
 }
 
-/// The first line that a program prints for `--version`.
-pub async fn version_of(program: String) -> Result<String, NoVersion> {
+/// The first line that a program prints for `--version`. It gets no key, and no way out to look for a newer one.
+async fn version_of(
+    program: String,
+    mut environment: Vec<(String, String)>,
+) -> Result<String, NoVersion> {
     let argv = [program, "--version".to_owned()];
-    let captured = capture(&argv, None, VERSION_DEADLINE, VERSION_CAP_BYTES).await;
+    let nowhere = |name: &str| (name.to_owned(), NOWHERE.to_owned());
+    environment.extend(["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"].map(nowhere));
+    let captured = capture_with(
+        &argv,
+        &environment,
+        None,
+        VERSION_DEADLINE,
+        VERSION_CAP_BYTES,
+    )
+    .await;
     answer_of(captured.map_err(|error| NoVersion::new(format!("{error:#}"), true))?)
 }
 
@@ -194,7 +209,7 @@ mod tests {
                 process::Exit::Signal(9),
                 "",
                 true,
-                Err(("no answer to --version in 5 s", false)),
+                Err(("no answer to --version in 10 s", false)),
             ),
             (
                 process::Exit::NotStarted("no such program".to_owned()),

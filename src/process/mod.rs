@@ -36,7 +36,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-pub use capture::{Captured, capture};
+pub use capture::{Captured, capture, capture_with};
 pub use cgroup::cgroup_delegated;
 pub use environment::allowed_environment;
 pub use look::{forget, look};

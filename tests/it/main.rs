@@ -3,6 +3,7 @@
 mod command_line;
 mod crash;
 mod crash_storm;
+mod doctor;
 mod inbox;
 mod keys;
 mod limits_of_agents;
