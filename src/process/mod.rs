@@ -39,7 +39,7 @@ use serde::{Deserialize, Serialize};
 pub use capture::{Captured, capture, capture_with};
 pub use cgroup::cgroup_delegated;
 pub use environment::allowed_environment;
-pub use look::{forget, look};
+pub use look::{forget, look, variable_of_turn};
 pub use shim::shim_main;
 pub use supervise::Supervisor;
 pub use sweep::{sweep, sweep_aside};

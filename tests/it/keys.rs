@@ -122,7 +122,8 @@ fn a_relative_key_file_is_a_credential_of_systemd() {
 
 #[test]
 fn a_running_turn_is_adopted_although_its_key_file_is_gone() {
-    let script = "until [ -e \"$HERE/go\" ]; do sleep 0.02; done; echo TASK_COMPLETE";
+    let script = "until [ -e \"$HERE/go\" ]; do sleep 0.02; done
+        echo \"{\\\"phase\\\": \\\"$WORKER_LOGIN\\\"}\" >state/handoff.json; echo TASK_COMPLETE";
     let site = with_key(script, "HERE/key");
     write_key(&site.file("key"), FIRST, 0o600);
     let mut daemon = Daemon::start(site);
@@ -131,7 +132,16 @@ fn a_running_turn_is_adopted_although_its_key_file_is_gone() {
     daemon.kill9();
     fs::remove_file(daemon.file("key")).unwrap();
     daemon.restart();
+    wait_for("the adoption", || {
+        let line = "the key of a running turn is masked";
+        daemon.log().contains(line).then_some(())
+    });
     fs::write(daemon.file("go"), "").unwrap();
     assert_eq!(daemon.ended("long").ending(), ("completed", "completed"));
     assert_eq!(daemon.runs("worker"), 1);
+    assert_eq!(
+        found_in(&daemon.state()),
+        "",
+        "the key is that of the turn, not of the file"
+    );
 }

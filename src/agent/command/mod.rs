@@ -167,6 +167,11 @@ impl Command {
         let Some(key) = &self.profile.key else {
             return Ok(None);
         };
+        if let Some(used) = process::variable_of_turn(&turn.turn_record, &key.variable) {
+            // The file may hold another one by now.
+            self.supervision.secrets.learn(&used);
+            tracing::debug!(turn = turn.id, "the key of a running turn is masked");
+        }
         match key.read() {
             Ok(read) => Ok(read.map(|read| {
                 self.supervision.secrets.learn(&read.value);

@@ -61,8 +61,9 @@ impl Ralph {
             Ok(begun) => begun,
             Err(reason) => {
                 self.end_running_summary().await?;
+                let charge = self.reserved(&subject);
                 let end = SummaryEnd::NotMade(reason);
-                self.end_summary(subject, end, None, now_ms()).await?;
+                self.end_summary(subject, end, charge, now_ms()).await?;
                 return Ok(false);
             }
         };
@@ -122,6 +123,17 @@ impl Ralph {
     fn summary_of(&self, iteration: &str) -> Option<&Summary> {
         let newest = self.summary.as_ref();
         newest.filter(|summary| summary.subject.iteration == iteration)
+    }
+
+    /// What an earlier claimant held for a summary that nobody makes now, to be given back.
+    fn reserved(&self, subject: &Subject) -> Option<Charge> {
+        match self.summary_of(&subject.iteration)?.state {
+            SummaryState::UnderWay { before } => Some(Charge {
+                before,
+                usage: Usage::default(),
+            }),
+            _ => None,
+        }
     }
 
     /// Who sums up, and what the iteration itself has used; or why there is no summary.

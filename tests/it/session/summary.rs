@@ -1,6 +1,6 @@
 //! A second agent sums up each iteration for the next: a help that costs what it costs, and never stands in the way.
 
-use crate::support::{Daemon, Session, Site, wait_for};
+use crate::support::{Daemon, Session, Site, kill, wait_for};
 use std::fs;
 
 const WORKS: &str = "echo \"turn $TURNS: dug a hole\"; [ $TURNS -lt 3 ] || echo TASK_COMPLETE";
@@ -11,8 +11,8 @@ const WAITS: &str = "cat >/dev/null; echo x >>\"$HERE/begun\"
 fn site(worker: &str, scribe: &str) -> Site {
     Site::with_worker(worker)
         .configure("cost_per_iteration = 1.0\n")
+        .configure("[defaults]\nsummarizer = \"scribe\"\n")
         .agent("scribe", scribe)
-        .variable("RALPHD_DEFAULTS__SUMMARIZER", "scribe")
 }
 
 fn reasons(daemon: &Daemon) -> Vec<String> {
@@ -155,6 +155,38 @@ fn a_summary_ends_with_its_session() {
     daemon.ralphd(&["cancel", &id]).done();
     daemon.restart();
     assert_eq!(daemon.ended("dig").ending(), ("cancelled", "cancelled"));
+    daemon.assert_nothing_runs();
+}
+
+#[test]
+fn a_summary_that_vanishes_with_its_shim_is_left_out() {
+    let daemon = Daemon::start(site(WORKS, WAITS));
+    daemon.drop_file("dig.md", "Dig.");
+    wait_for_scribe(&daemon, 1);
+    daemon.shims().into_iter().for_each(kill);
+    fs::write(daemon.file("go"), "").unwrap();
+    let session = daemon.ended("dig");
+    assert_eq!(session.ending(), ("completed", "completed"));
+    assert_eq!(reasons(&daemon), ["it vanished with its shim"]);
+    assert!(!prompt(&daemon, &session, 2).contains("[PREVIOUS ITERATION]"));
+    assert!(prompt(&daemon, &session, 3).contains("> He dug."));
+    daemon.assert_nothing_runs();
+}
+
+#[test]
+fn a_summary_of_an_agent_that_is_gone_by_now_is_left_out() {
+    let mut daemon = Daemon::start(site(WORKS, WAITS).agent("other", "echo 'He dug well.'"));
+    daemon.drop_file("dig.md", "Dig.");
+    wait_for_scribe(&daemon, 1);
+    daemon.kill9();
+    let config = daemon.read("ralphd.toml").replace("scribe\"", "other\"");
+    let config = config.replace("[agents.scribe]", "[agents.scribbler]");
+    fs::write(daemon.file("ralphd.toml"), config).unwrap();
+    daemon.restart();
+    let session = daemon.ended("dig");
+    assert_eq!(session.ending(), ("completed", "completed"));
+    assert!(!prompt(&daemon, &session, 2).contains("[PREVIOUS ITERATION]"));
+    assert!(prompt(&daemon, &session, 3).contains("> He dug well."));
     daemon.assert_nothing_runs();
 }
 
