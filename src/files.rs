@@ -33,8 +33,17 @@ impl std::fmt::Display for Unreadable {
 
 /// Reads a regular file of at most `max_bytes`. Type and size are those of the opened file, so a swap after a look cannot cheat.
 pub fn read_regular(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Unreadable> {
-    let flags =
-        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let (content, _) = read_opened(path, OFlags::NOFOLLOW, max_bytes)?;
+    Ok(content)
+}
+
+/// The same for a path that its owner chose, where a link is no trap; with the permissions of what was opened.
+pub fn read_linked(path: &Path, max_bytes: u64) -> Result<(Vec<u8>, u32), Unreadable> {
+    read_opened(path, OFlags::empty(), max_bytes)
+}
+
+fn read_opened(path: &Path, more: OFlags, max_bytes: u64) -> Result<(Vec<u8>, u32), Unreadable> {
+    let flags = more | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let file =
         rustix::fs::open(path, flags, Mode::empty()).map_err(|error| why_not_open(path, error))?;
     let facts = rustix::fs::fstat(&file).map_err(|error| Unreadable::Failed(error.to_string()))?;
@@ -56,7 +65,7 @@ pub fn read_regular(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Unreadable> 
             bytes: content.len() as u64,
         });
     }
-    Ok(content)
+    Ok((content, facts.st_mode & 0o7777))
 }
 
 fn why_not_open(path: &Path, error: rustix::io::Errno) -> Unreadable {
@@ -94,6 +103,23 @@ pub fn read_tail(path: &Path, max_bytes: u64) -> Result<String> {
     file.seek(SeekFrom::Start(length.saturating_sub(max_bytes)))?;
     let mut bytes = Vec::new();
     file.take(max_bytes).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The beginning and the end of a file, as text, with a note of what was left out between them.
+pub fn read_ends(path: &Path, head_bytes: u64, tail_bytes: u64) -> Result<String> {
+    let mut file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let length = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    if length <= head_bytes + tail_bytes {
+        file.take(head_bytes + tail_bytes).read_to_end(&mut bytes)?;
+        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+    }
+    (&mut file).take(head_bytes).read_to_end(&mut bytes)?;
+    let left_out = length - head_bytes - tail_bytes;
+    bytes.extend_from_slice(format!("\n[… {left_out} bytes left out …]\n").as_bytes());
+    file.seek(SeekFrom::Start(length - tail_bytes))?;
+    file.take(tail_bytes).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -166,6 +192,20 @@ mod tests {
             read_regular(&path("file"), 4).unwrap_err(),
             Unreadable::TooLarge { bytes: 5 }
         );
+    }
+
+    #[test]
+    fn both_ends_of_a_long_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        for (text, expected) in [
+            ("", ""),
+            ("12345678", "12345678"),
+            ("123456789", "123\n[… 1 bytes left out …]\n56789"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(read_ends(&path, 3, 5).unwrap(), expected);
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! ```text
 //!  inbox/  ─┐                                                       ┌─ agent/command ─ process: shim ─ claude, codex, …
 //!  sqlite3 ─┼─► trigger/intake ─► store/ ─► queue/scheduler ─► engine/ralph ─┤
-//!  cli     ─┘   (check, dedupe)    rows       (claim)          prompt → run → judge → record
+//!  cli     ─┘   (check, dedupe)    rows       (claim)          (summary →) prompt → run → judge → record
 //!                                   ▲                                │
 //!                                   └──── settle: one transaction ◄──┘ ───► report/ outbox
 //! ```
@@ -21,7 +21,7 @@
 //! | rank | room | what it is |
 //! |---|---|---|
 //! | 0 | [`model`] | pure words and decisions: states, promise, why the loop stops, who takes the next turn, prices, requests |
-//! | 1 | [`clock`], [`files`], [`lock`], [`config`], [`process`] | the edges: time, files of strangers, locks, settings, programs |
+//! | 1 | [`clock`], [`files`], [`lock`], [`config`], [`process`], [`secrets`] | the edges: time, files of strangers, locks, settings, programs, what must not get out |
 //! | 2 | [`store`] | the database; the only place with ralphd's SQL |
 //! | 3 | [`workspace`] | the directory an agent works in |
 //! | 4 | [`agent`] | who can take a turn; `agent/stream` reads what the tools of others say, one small file a tool |
@@ -45,7 +45,7 @@
 //! # Deliberately absent
 //!
 //! No state in memory that a kill -9 would lose, no service beside the one file, no polling of the queue, no shared
-//! mutable state between rooms: they meet in the rows.
+//! mutable state between rooms: they meet in the rows. Except the vault of [`secrets`], which may be in no row.
 
 pub mod agent;
 pub mod cli;
@@ -59,6 +59,7 @@ pub mod model;
 pub mod process;
 pub mod queue;
 pub mod report;
+pub mod secrets;
 pub mod store;
 pub mod trigger;
 pub mod workspace;

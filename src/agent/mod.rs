@@ -3,6 +3,7 @@
 
 mod command;
 pub use command::{commission_environment, error_file, profile};
+pub mod key;
 pub mod rehearsal;
 pub mod roster;
 pub mod stream;

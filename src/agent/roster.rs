@@ -12,6 +12,7 @@ use crate::model::nearest::nearest;
 use crate::model::preset::PRESETS;
 use crate::model::price::Prices;
 use crate::process::Supervisor;
+use crate::secrets::Vault;
 use anyhow::{Context, Result, bail};
 use indexmap::IndexMap;
 use std::path::{Path, PathBuf};
@@ -49,7 +50,12 @@ pub struct Roster {
 
 impl Roster {
     /// Takes the configured agents, or looks for known ones on PATH. `program` is this very binary, for `rehearsal`.
-    pub fn new(config: &Config, supervisor: Supervisor, program: PathBuf) -> Result<Self> {
+    pub fn new(
+        config: &Config,
+        supervisor: Supervisor,
+        program: PathBuf,
+        secrets: Vault,
+    ) -> Result<Self> {
         let prices = Prices::new(&config.prices);
         let mut members: IndexMap<String, Member> = config
             .agents
@@ -94,7 +100,8 @@ impl Roster {
             kill_grace_ms: config.process.kill_grace.as_millis() as u64,
             output_cap_bytes: config.process.output_cap_bytes,
             environment: config.process.env.clone(),
-            secret_names: config.secrets.names.clone(),
+            secret_names: config.secret_names(),
+            secrets,
             prices,
         });
         let roster = Self {
@@ -103,6 +110,9 @@ impl Roster {
             supervision,
         };
         roster.member(&roster.default).context("defaults.agent")?;
+        if let Some(summarizer) = &config.defaults.summarizer {
+            roster.member(summarizer).context("defaults.summarizer")?;
+        }
         Ok(roster)
     }
 

@@ -6,7 +6,7 @@ use super::output::{self, Look, Style};
 use super::table::{Cell, Table};
 use crate::agent::roster::{Member, Roster, Source};
 use crate::model::price::CostSource;
-use crate::process::{self, Captured, Supervisor, capture};
+use crate::process::{self, Captured, Supervisor, capture_with};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,6 +15,8 @@ use tokio::task::JoinSet;
 /// Many tools are slow to start, and all are started at once.
 const VERSION_DEADLINE: Duration = Duration::from_secs(15);
 const VERSION_CAP_BYTES: usize = 4096;
+/// A proxy that nobody is: the port of the discard service.
+const NOWHERE: &str = "http://127.0.0.1:9";
 const TITLES: &[&str] = &["NAME", "DEFAULT", "SOURCE", "COST", "VERSION", "COMMAND"];
 
 /// One agent as it is listed.
@@ -52,7 +54,7 @@ impl NoVersion {
 }
 
 /// What each agent's program said of its version, by the agent's name.
-type Versions = BTreeMap<String, Result<String, NoVersion>>;
+pub type Versions = BTreeMap<String, Result<String, NoVersion>>;
 
 /// Prints the agents.
 pub fn agents(desk: Desk) -> Result<Exit> {
@@ -72,7 +74,12 @@ pub fn agents(desk: Desk) -> Result<Exit> {
 /// The agents of the configuration and of this machine.
 pub fn roster(desk: &Desk) -> Result<Roster> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
-    Roster::new(&desk.config, Supervisor::default(), program)
+    Roster::new(
+        &desk.config,
+        Supervisor::default(),
+        program,
+        desk.secrets.clone(),
+    )
 }
 
 /// What each agent's program answers to `--version`, or why it does not; all are asked at once.
@@ -81,10 +88,11 @@ pub async fn versions(roster: &Roster) -> Result<Versions> {
     for member in roster.members() {
         let (name, program) = (member.name.clone(), member.command.first().cloned());
         let builtin = member.source == Source::Builtin;
+        let environment = member.profile.set_environment.clone();
         asked.spawn(async move {
             let version = match (builtin, program) {
                 (true, _) => Ok(format!("ralphd {}", env!("CARGO_PKG_VERSION"))),
-                (false, Some(program)) => version_of(program).await,
+                (false, Some(program)) => version_of(program, environment).await,
                 (false, None) => Err(NoVersion::new("it has no command", true)),
             };
             (name, version)
@@ -94,10 +102,22 @@ pub async fn versions(roster: &Roster) -> Result<Versions> {
     Ok(answers.into_iter().collect())
 }
 
-/// The first line that a program prints for `--version`.
-pub async fn version_of(program: String) -> Result<String, NoVersion> {
+/// The first line that a program prints for `--version`. It gets no key, and no way out to look for a newer one.
+async fn version_of(
+    program: String,
+    mut environment: Vec<(String, String)>,
+) -> Result<String, NoVersion> {
     let argv = [program, "--version".to_owned()];
-    let captured = capture(&argv, None, VERSION_DEADLINE, VERSION_CAP_BYTES).await;
+    let nowhere = |name: &str| (name.to_owned(), NOWHERE.to_owned());
+    environment.extend(["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"].map(nowhere));
+    let captured = capture_with(
+        &argv,
+        &environment,
+        None,
+        VERSION_DEADLINE,
+        VERSION_CAP_BYTES,
+    )
+    .await;
     answer_of(captured.map_err(|error| NoVersion::new(format!("{error:#}"), true))?)
 }
 

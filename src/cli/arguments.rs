@@ -73,7 +73,7 @@ pub enum Verb {
     /// Write the commented reference configuration
     Init(Init),
     /// Check that everything is in place
-    Doctor,
+    Doctor(Doctor),
     /// Show it all at work, with nothing configured
     Demo(Demo),
     /// Look after the database
@@ -210,6 +210,14 @@ pub struct Init {
     /// Replace a file that is there
     #[arg(long)]
     pub force: bool,
+}
+
+/// How closely to look.
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Also let every agent answer one short prompt; this costs a few tokens each
+    #[arg(long)]
+    pub try_agents: bool,
 }
 
 /// How the demonstration is shown.

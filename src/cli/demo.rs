@@ -9,8 +9,8 @@ use crate::clock::new_id;
 use crate::config::Config;
 use crate::daemon;
 use crate::model::id::short;
-use crate::process::Supervisor;
 use crate::report;
+use crate::secrets::Vault;
 use crate::store::sessions;
 use anyhow::{Context, Result};
 use std::ops::ControlFlow;
@@ -35,7 +35,11 @@ pub fn demo(desk: Desk, demo: &Demo) -> Result<Exit> {
 
 async fn show(state: &Path) -> Result<Exit> {
     let lock = daemon::lock(state)?;
-    let house = house(Arc::new(Config::default()), state, Supervisor::default())?;
+    let house = house(
+        Arc::new(Config::default()),
+        state,
+        Vault::of_environment(&[]),
+    )?;
     let (down, shutdown) = watch::channel(false);
     let (tell_ready, ready) = oneshot::channel();
     let running = tokio::spawn(daemon::run(house.clone(), lock, shutdown, move || {

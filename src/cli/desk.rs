@@ -1,13 +1,14 @@
 //! What every verb has before it: the configuration, the state directory, the wishes for output, and the way to the store.
 
 use super::arguments::Global;
+use crate::agent::key::Key;
 use crate::agent::roster::Roster;
 use crate::config::{Config, Environment, paths};
 use crate::engine::House;
 use crate::engine::prompt::Prompts;
 use crate::files;
-use crate::model::mask::Mask;
 use crate::process::Supervisor;
+use crate::secrets::Vault;
 use crate::store::{DATABASE_FILE, Store};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -20,6 +21,8 @@ pub struct Desk {
     /// The file the configuration came from.
     pub config_file: Option<PathBuf>,
     pub state: PathBuf,
+    /// What must not be shown or stored.
+    pub secrets: Vault,
 }
 
 impl Desk {
@@ -34,6 +37,7 @@ impl Desk {
         )?;
         Ok(Self {
             global,
+            secrets: secrets(&loaded.config),
             config: Arc::new(loaded.config),
             config_file: loaded.file,
             state: std::path::absolute(&state)?,
@@ -51,7 +55,7 @@ impl Desk {
     /// Opens the store, making the state directory when it is not there yet.
     pub fn store(&self) -> Result<Store> {
         make_state(&self.state)?;
-        Ok(Store::open(&self.state)?.masking(mask(&self.config)))
+        Ok(Store::open(&self.state)?.masking(self.secrets.clone()))
     }
 
     /// Opens a store that must be there already, for commands that only look.
@@ -62,34 +66,40 @@ impl Desk {
                 self.state.display()
             );
         }
-        Ok(Store::open_as_is(&self.state)?.masking(mask(&self.config)))
+        Ok(Store::open_as_is(&self.state)?.masking(self.secrets.clone()))
     }
 
     /// Everything a worker needs.
     pub fn house(&self) -> Result<Arc<House>> {
-        house(self.config.clone(), &self.state, Supervisor::default())
+        house(self.config.clone(), &self.state, self.secrets.clone())
     }
 }
 
 /// Opens everything a worker needs on a state directory.
-pub fn house(config: Arc<Config>, state: &Path, supervisor: Supervisor) -> Result<Arc<House>> {
+pub fn house(config: Arc<Config>, state: &Path, secrets: Vault) -> Result<Arc<House>> {
     make_state(state)?;
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     Ok(Arc::new(House {
-        store: Store::open(state)?.masking(mask(&config)),
-        mask: mask(&config),
-        roster: Roster::new(&config, supervisor, program)?,
+        store: Store::open(state)?.masking(secrets.clone()),
+        roster: Roster::new(&config, Supervisor::default(), program, secrets.clone())?,
+        secrets,
         prompts: Prompts::load(config.prompts.dir.as_deref())?,
         state: state.to_owned(),
         config,
     }))
 }
 
-/// The secrets of this process's environment.
-pub fn mask(config: &Config) -> Mask {
-    let readable = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    Mask::of_environment(readable, &config.secrets.names)
+/// The secrets of this process's environment, and the keys in files as far as this user may read them. What is wrong with
+/// such a file is said where its key is needed.
+fn secrets(config: &Config) -> Vault {
+    let vault = Vault::of_environment(&config.secret_names());
+    for agent in config.agents.values() {
+        let key = Key::of_config(agent);
+        if let Some(read) = key.and_then(|key| key.read().ok().flatten()) {
+            vault.learn(&read.value);
+        }
+    }
+    vault
 }
 
 fn make_state(state: &Path) -> Result<()> {

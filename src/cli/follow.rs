@@ -70,6 +70,15 @@ pub fn line_of(event: &Event) -> Option<String> {
         "task.rescued" => facts.with_detail("taken back from a worker that died".to_owned(), "why"),
         "iteration.started" => format!("iteration {} started", facts.number()),
         "iteration.ended" => facts.verdict(),
+        "iteration.summarizing" => {
+            let (number, agent) = (facts.number(), facts.text("agent"));
+            format!("iteration {number} is being summed up by {agent}")
+        }
+        "iteration.summarized" => format!("iteration {} is summed up", facts.number()),
+        "iteration.not_summarized" => {
+            let line = format!("iteration {} not summed up", facts.number());
+            facts.with_detail(line, "reason")
+        }
         "handoff.invalid" => facts.with_detail("the handoff is not usable".to_owned(), "problem"),
         "agent.changed" => facts.change(),
         "cost.unknown" => facts.unpriced(),
@@ -322,6 +331,11 @@ mod tests {
                 "iteration.ended",
                 json!({"verdict": "failed", "counted": false, "failure": "exit 1\x1b[2J\nmore"}),
                 Some("iteration ended: failed, not counted: exit 1␛[2J"),
+            ),
+            (
+                "iteration.not_summarized",
+                json!({"number": 3, "agent": "scribe", "reason": "it took too long"}),
+                Some("iteration 3 not summed up: it took too long"),
             ),
             (
                 "human.asked",

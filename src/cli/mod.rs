@@ -64,7 +64,7 @@ fn dispatch(desk: Desk, verb: Verb) -> anyhow::Result<Exit> {
         Verb::Retry(again) => act::retry(desk, again),
         Verb::Continue(again) => act::continue_session(desk, again),
         Verb::Agents => agents::agents(desk),
-        Verb::Doctor => doctor::doctor(desk),
+        Verb::Doctor(wanted) => doctor::doctor(desk, &wanted),
         Verb::Demo(demo) => demo::demo(desk, &demo),
         Verb::Db(what) => database::database(desk, what),
         Verb::Shim { .. }

@@ -1,13 +1,15 @@
 //! `ralphd serve`: the daemon in the foreground, as systemd or a terminal runs it.
 
-use super::desk::{self, Desk};
+use super::desk::Desk;
 use super::exit::Exit;
 use crate::config::{LogFormat, LogLevel};
 use crate::daemon;
 use crate::model::mask::Mask;
+use crate::secrets::Vault;
 use anyhow::{Context, Result};
 use sd_notify::NotifyState;
 use std::io::{IsTerminal, Write};
+use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tracing_subscriber::filter::LevelFilter;
@@ -56,18 +58,18 @@ async fn work(desk: Desk) -> Result<()> {
 }
 
 /// The journal is read by more people than the secrets are meant for.
-struct MaskedStderr(Mask);
+struct MaskedStderr(Vault);
 
 impl MakeWriter<'_> for MaskedStderr {
     type Writer = MaskedLine;
 
     fn make_writer(&self) -> MaskedLine {
-        MaskedLine(self.0.clone())
+        MaskedLine(self.0.mask())
     }
 }
 
 /// One line of the log; it comes in one piece.
-struct MaskedLine(Mask);
+struct MaskedLine(Arc<Mask>);
 
 impl Write for MaskedLine {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -96,7 +98,7 @@ fn start_log(desk: &Desk) {
     let coloured = std::io::stderr().is_terminal()
         && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let log = tracing_subscriber::fmt()
-        .with_writer(MaskedStderr(desk::mask(&desk.config)))
+        .with_writer(MaskedStderr(desk.secrets.clone()))
         .with_max_level(level)
         .with_target(false)
         .with_ansi(coloured);

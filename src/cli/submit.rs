@@ -49,6 +49,7 @@ pub async fn admit(
         &desk.config,
         Supervisor::default(),
         std::env::current_exe()?,
+        desk.secrets.clone(),
     )?;
     let reception = Reception {
         config: &desk.config,

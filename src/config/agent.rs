@@ -2,8 +2,9 @@
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
-use crate::model::preset::{Format, PRESETS};
+use crate::model::preset::{Format, PRESETS, Preset};
 use crate::model::request;
 
 /// The built-in agent that plays a recorded conversation; its name cannot be taken.
@@ -49,12 +50,31 @@ pub struct Agent {
     #[serde(default)]
     #[schemars(schema_with = "request::env_names")]
     pub env: Vec<String>,
+    /// The variable in which the agent looks for its key; its preset knows the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "env-name"))]
+    pub api_key_env: Option<String>,
+    /// The file that holds the key; a relative path is one of systemd's credentials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "key-file"))]
+    pub api_key_file: Option<PathBuf>,
     /// US dollars that one iteration is taken to cost, where the agent cannot tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1_000_000))]
     pub cost_per_iteration: Option<f64>,
     #[serde(default)]
     pub limits: Limits,
+}
+
+impl Agent {
+    /// The variable of the agent's key: as configured, else the usual one of its preset where a file holds the key.
+    pub fn key_variable(&self) -> Option<&str> {
+        let preset = self.preset.as_deref().and_then(Preset::named);
+        let usual = preset.and_then(|preset| preset.key_variables.first().copied());
+        self.api_key_env
+            .as_deref()
+            .or_else(|| usual.filter(|_| self.api_key_file.is_some()))
+    }
 }
 
 /// What an agent is.

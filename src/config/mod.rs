@@ -79,6 +79,11 @@ pub struct Defaults {
     pub stagnation_threshold: u32,
     #[schemars(extend("format" = "positive-period"))]
     pub verify_timeout: Period,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "name"))]
+    pub summarizer: Option<String>,
+    #[schemars(extend("format" = "positive-period"))]
+    pub summarizer_timeout: Period,
     #[schemars(range(min = 1, max = 5))]
     pub autonomy: u8,
     #[schemars(extend("format" = "positive-period"))]
@@ -100,6 +105,8 @@ impl Default for Defaults {
             silence_timeout: None,
             stagnation_threshold: 3,
             verify_timeout: Period::from_mins(10),
+            summarizer: None,
+            summarizer_timeout: Period::from_mins(5),
             autonomy: 4,
             human_timeout: Period::from_hours(24),
             transient_retries: 3,
@@ -261,6 +268,15 @@ pub enum LogFormat {
     #[default]
     Text,
     Json,
+}
+
+impl Config {
+    /// Names of variables that hold secrets although they do not sound like it.
+    pub fn secret_names(&self) -> Vec<String> {
+        let keys = self.agents.values().filter_map(Agent::key_variable);
+        let named = self.secrets.names.iter().map(String::as_str);
+        named.chain(keys).map(str::to_owned).collect()
+    }
 }
 
 fn prices_schema(generator: &mut SchemaGenerator) -> Schema {

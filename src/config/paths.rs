@@ -51,8 +51,16 @@ impl Bases {
     /// at the current one.
     pub(super) fn resolve(&self, node: &mut Node, shape: &Shape, key: &str) -> Vec<Finding> {
         match (&mut node.value, &shape.kind) {
-            (Value::Text(text), Kind::Text(wanted)) if wanted.format.as_deref() == Some("path") => {
-                let resolved = self.absolute(text, &node.place);
+            (Value::Text(text), Kind::Text(wanted))
+                if matches!(wanted.format.as_deref(), Some("path" | "key-file")) =>
+            {
+                // The name of a credential has its directory only while the daemon runs.
+                let credential =
+                    wanted.format.as_deref() == Some("key-file") && !text.starts_with(['/', '~']);
+                let resolved = match credential {
+                    true => Ok(text.clone()),
+                    false => self.absolute(text, &node.place),
+                };
                 match resolved {
                     Ok(path) => *text = path,
                     Err(message) => {

@@ -18,6 +18,7 @@ pub(super) fn broken(config: &Config, tree: &Node) -> Vec<Finding> {
     findings.extend(commands(config, tree));
     findings.extend(models_untold(config, tree));
     findings.extend(fallbacks(config, tree));
+    findings.extend(keys(config, tree));
     findings.extend(inboxes_twice(config, tree));
     findings
 }
@@ -68,14 +69,14 @@ fn default_agents(config: &Config, tree: &Node) -> Vec<Finding> {
         configured.is_empty() || configured.contains(&name) || needs_no_configuration(name)
     };
     let mut findings = Vec::new();
-    if let Some(name) = config
-        .defaults
-        .agent
-        .as_deref()
-        .filter(|name| !is_known(name))
-    {
-        let message = unknown_agent(name, &configured);
-        findings.push(at(tree, &["defaults", "agent"], message));
+    for (key, name) in [
+        ("agent", &config.defaults.agent),
+        ("summarizer", &config.defaults.summarizer),
+    ] {
+        if let Some(name) = name.as_deref().filter(|name| !is_known(name)) {
+            let message = unknown_agent(name, &configured);
+            findings.push(at(tree, &["defaults", key], message));
+        }
     }
     for (index, inbox) in inbox_nodes(tree).iter().enumerate() {
         let given = inbox
@@ -170,6 +171,25 @@ fn fallbacks(config: &Config, tree: &Node) -> Vec<Finding> {
         findings.push(at(tree, &["agents", way[0], "fallback"], message));
     }
     findings
+}
+
+/// A key needs a variable to be handed over in.
+fn keys(config: &Config, tree: &Node) -> Vec<Finding> {
+    let nameless = config
+        .agents
+        .iter()
+        .filter(|(_, agent)| agent.api_key_file.is_some() && agent.key_variable().is_none());
+    nameless
+        .map(|(name, _)| Finding {
+            place: tree
+                .place_of(&["agents", name, "api_key_file"])
+                .cloned()
+                .unwrap_or_default(),
+            key: format!("agents.{name}.api_key_env"),
+            message: "is missing: name the variable in which the agent looks for its key"
+                .to_owned(),
+        })
+        .collect()
 }
 
 fn inboxes_twice(config: &Config, tree: &Node) -> Vec<Finding> {

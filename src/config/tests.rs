@@ -92,6 +92,18 @@ fn problems_name_file_line_key_and_remedy() {
             "3: agents.a.limits.open_filez: unknown key; did you mean open_files?",
         ),
         (
+            "[agents.a]\ncommand = ['x']\napi_key_file = 'x'",
+            "3: agents.a.api_key_env: is missing: name the variable in which the agent looks for its key",
+        ),
+        (
+            "[agents.a]\npreset = 'opencode'\napi_key_file = 'x'",
+            "3: agents.a.api_key_env: is missing: name the variable in which the agent looks for its key",
+        ),
+        (
+            "[agents.a]\ncommand = ['x']\napi_key_env = 'A B'",
+            "3: agents.a.api_key_env: must be the name of an environment variable (letters, digits and '_', no value), is \"A B\"",
+        ),
+        (
             "[agents.rehearsal]\ncommand = ['x']",
             "1: agents.rehearsal: is the name of the built-in agent; choose another name",
         ),
@@ -102,6 +114,10 @@ fn problems_name_file_line_key_and_remedy() {
         (
             "[defaults]\nagent = 'writr'\n[agents.writer]\ncommand = ['x']",
             "2: defaults.agent: there is no agent writr, only writer; did you mean writer?",
+        ),
+        (
+            "[defaults]\nsummarizer = 'writr'\n[agents.writer]\ncommand = ['x']",
+            "2: defaults.summarizer: there is no agent writr, only writer; did you mean writer?",
         ),
         (
             "[[inboxes]]\npath = 'a'\n[inboxes.defaults]\nmax_iteration = 3",
@@ -291,6 +307,20 @@ fn agents_that_can_be_discovered_need_no_configuration() {
     ] {
         assert_eq!(read(text, &[]).is_ok(), accepted, "{text}");
     }
+}
+
+#[test]
+fn a_relative_key_file_is_left_for_the_credentials_directory() {
+    let key = |file: &str| {
+        let text = format!("[agents.a]\npreset = 'claude'\napi_key_file = '{file}'");
+        let config = read(&text, &[("HOME", "/home/u")]).unwrap();
+        let agent = &config.agents["a"];
+        assert_eq!(agent.key_variable(), Some("ANTHROPIC_API_KEY"));
+        agent.api_key_file.clone().unwrap()
+    };
+    assert_eq!(key("anthropic"), Path::new("anthropic"));
+    assert_eq!(key("~/a.key"), Path::new("/home/u/a.key"));
+    assert_eq!(key("/etc/a.key"), Path::new("/etc/a.key"));
 }
 
 #[test]

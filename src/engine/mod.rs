@@ -10,13 +10,15 @@ pub use ralph::end_unfinished;
 use crate::agent::roster::Roster;
 use crate::clock::now_ms;
 use crate::config::Config;
-use crate::model::mask::Mask;
+use crate::secrets::Vault;
 use crate::store::Store;
 use crate::store::tasks::Claim;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::watch;
+
+const SUMMARY: &str = ".summary";
 
 /// What every part of the running program shares.
 pub struct House {
@@ -26,7 +28,7 @@ pub struct House {
     pub roster: Roster,
     pub prompts: prompt::Prompts,
     /// What must not be read by anybody: kept out of prompts; the store keeps it out of the rows.
-    pub mask: Mask,
+    pub secrets: Vault,
 }
 
 impl House {
@@ -54,6 +56,16 @@ pub fn turn_record(state: &Path, turn: &str) -> PathBuf {
 /// The turn of an iteration's verification.
 pub fn verify_turn(iteration: &str) -> String {
     format!("{iteration}.verify")
+}
+
+/// The turn of an iteration's summary.
+pub fn summary_turn(iteration: &str) -> String {
+    format!("{iteration}{SUMMARY}")
+}
+
+/// The iteration whose summary a turn is.
+pub fn summed_up(turn: &str) -> Option<&str> {
+    turn.strip_suffix(SUMMARY)
 }
 
 /// What reaches a task from outside while it runs.

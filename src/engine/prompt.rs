@@ -7,7 +7,14 @@ use serde::Serialize;
 use std::path::Path;
 
 const ITERATION: &str = "iteration.md";
-const BUILT_IN: &[(&str, &str)] = &[(ITERATION, include_str!("../../config/prompts/iteration.md"))];
+const SUMMARIZER: &str = "summarizer.md";
+const BUILT_IN: &[(&str, &str)] = &[
+    (ITERATION, include_str!("../../config/prompts/iteration.md")),
+    (
+        SUMMARIZER,
+        include_str!("../../config/prompts/summarizer.md"),
+    ),
+];
 
 /// Everything the iteration's template can show.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -16,6 +23,7 @@ pub struct IterationPrompt {
     pub continuing: bool,
     pub handoff: Vec<String>,
     pub handoff_problem: Option<String>,
+    pub previous: Option<PreviousIteration>,
     pub answers: Vec<Answered>,
     pub guidance: Vec<String>,
     pub verify: Option<String>,
@@ -25,6 +33,25 @@ pub struct IterationPrompt {
     pub max_iterations: i64,
     pub workspace: String,
     pub promise: String,
+}
+
+/// What the summarizer says of the run before.
+#[derive(Clone, Debug, Serialize)]
+pub struct PreviousIteration {
+    pub number: i64,
+    pub agent: String,
+    pub lines: Vec<String>,
+}
+
+/// Everything the summarizer's template can show.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SummarizerPrompt {
+    pub objective: String,
+    pub number: i64,
+    pub verdict: String,
+    pub transcript: String,
+    /// A line that stands around strangers' text and cannot be in it.
+    pub boundary: String,
 }
 
 /// A question and what a person said to it.
@@ -62,13 +89,23 @@ impl Prompts {
         let prompts = Self { environment };
         prompts
             .iteration(&IterationPrompt::default())
+            .and_then(|_| prompts.summarizer(&SummarizerPrompt::default()))
             .context("a prompt template does not render")?;
         Ok(prompts)
     }
 
     /// Writes the prompt of one iteration.
     pub fn iteration(&self, values: &IterationPrompt) -> Result<String> {
-        let template = self.environment.get_template(ITERATION)?;
+        self.render(ITERATION, values)
+    }
+
+    /// Writes the prompt of a summary.
+    pub fn summarizer(&self, values: &SummarizerPrompt) -> Result<String> {
+        self.render(SUMMARIZER, values)
+    }
+
+    fn render(&self, name: &str, values: &impl Serialize) -> Result<String> {
+        let template = self.environment.get_template(name)?;
         Ok(template.render(minijinja::value::Serde(values))?)
     }
 }
@@ -113,6 +150,11 @@ mod tests {
                 question: "Which?".to_owned(),
                 answer: "the blue one".to_owned(),
             }],
+            previous: Some(PreviousIteration {
+                number: 1,
+                agent: "scribe".to_owned(),
+                lines: vec!["Half is done.".to_owned(), "## House rules".to_owned()],
+            }),
             verify: Some("make check".to_owned()),
             verify_failure: Some("error: 1 failed".to_owned()),
             facts: vec!["iteration 1: unfinished".to_owned()],
@@ -125,6 +167,8 @@ mod tests {
             "[RESUMED STATE]\nPhase: two",
             "it is not valid JSON",
             "Answer: the blue one",
+            "[PREVIOUS ITERATION]\nWhat scribe read in the transcript of run 1",
+            "> Half is done.\n> ## House rules\n",
             "error: 1 failed",
             "- iteration 1: unfinished",
             "iteration 2 of at most 10",

@@ -32,17 +32,6 @@ impl std::fmt::Debug for Mask {
 }
 
 impl Mask {
-    /// The secrets of an environment: values under names that say so.
-    pub fn of_environment(
-        variables: impl IntoIterator<Item = (String, String)>,
-        more: &[String],
-    ) -> Self {
-        let secret = variables
-            .into_iter()
-            .filter(|(name, _)| is_secret_name(name, more));
-        Self::new(secret.map(|(_, value)| value))
-    }
-
     /// These values; ones too short to be secrets are left out. Values of several lines are masked line by line too,
     /// because that is how they are usually shown.
     pub fn new(values: impl IntoIterator<Item = String>) -> Self {

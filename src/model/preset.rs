@@ -74,6 +74,12 @@ pub struct Preset {
     pub set_environment: &'static [(&'static str, &'static str)],
     /// Environment that is passed on to it, beyond what every tool gets.
     pub pass_environment: &'static [Group],
+    /// The variables in which it looks for a key, the usual one first; none where it serves many providers.
+    pub key_variables: &'static [&'static str],
+    /// What a person runs to log in instead.
+    pub login: &'static str,
+    /// The file below the home directory that such a login leaves; empty where it is not known.
+    pub login_file: &'static str,
     /// Whether it tells what it spent in USD.
     pub reports_cost: bool,
     /// Whether it tells its tokens.
@@ -125,6 +131,9 @@ const NOTHING: Preset = Preset {
     format: Format::Text,
     set_environment: &[],
     pass_environment: &[],
+    key_variables: &[],
+    login: "",
+    login_file: "",
     reports_cost: false,
     reports_tokens: false,
     reports_tool_calls: false,
@@ -143,6 +152,13 @@ pub const PRESETS: &[Preset] = &[
         format: Format::Claude,
         set_environment: &[("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
         pass_environment: &[CLAUDE, CLAUDE_ON_AMAZON, CLAUDE_ON_GOOGLE],
+        key_variables: &[
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+        ],
+        login: "claude /login",
+        login_file: ".claude/.credentials.json",
         reports_cost: true,
         reports_tokens: true,
         reports_tool_calls: true,
@@ -157,6 +173,9 @@ pub const PRESETS: &[Preset] = &[
         before_prompt: &["-"],
         format: Format::Codex,
         pass_environment: &[CODEX, PROVIDERS],
+        key_variables: &["CODEX_API_KEY", "OPENAI_API_KEY"],
+        login: "codex login",
+        login_file: ".codex/auth.json",
         reports_tokens: true,
         reports_tool_calls: true,
         ..NOTHING
@@ -170,6 +189,9 @@ pub const PRESETS: &[Preset] = &[
         format: Format::Gemini,
         set_environment: &[("GEMINI_CLI_TRUST_WORKSPACE", "true")],
         pass_environment: &[GEMINI],
+        key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        login: "gemini",
+        login_file: ".gemini/oauth_creds.json",
         reports_tokens: true,
         reports_tool_calls: true,
         silence_timeout_ms: Some(SILENCE_TIMEOUT_MS),
@@ -196,6 +218,8 @@ pub const PRESETS: &[Preset] = &[
             ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
         ],
         pass_environment: &[OPENCODE, PROVIDERS],
+        login: "opencode auth login",
+        login_file: ".local/share/opencode/auth.json",
         reports_cost: true,
         reports_tokens: true,
         reports_tool_calls: true,
@@ -223,6 +247,7 @@ pub const PRESETS: &[Preset] = &[
         unattended: &["--approval-mode", "yolo"],
         format: Format::Qwen,
         pass_environment: &[QWEN, PROVIDERS],
+        key_variables: &["OPENAI_API_KEY", "DASHSCOPE_API_KEY"],
         reports_tokens: true,
         reports_tool_calls: true,
         silence_timeout_ms: Some(SILENCE_TIMEOUT_MS),
@@ -240,6 +265,8 @@ pub const PRESETS: &[Preset] = &[
         format: Format::Copilot,
         set_environment: &[("COPILOT_AUTO_UPDATE", "false")],
         pass_environment: &[COPILOT],
+        key_variables: &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"],
+        login: "copilot login",
         reports_tool_calls: true,
         ..NOTHING
     },
@@ -252,6 +279,7 @@ pub const PRESETS: &[Preset] = &[
         format: Format::Cline,
         set_environment: &[("CLINE_NO_AUTO_UPDATE", "1")],
         pass_environment: &[CLINE],
+        login: "cline auth",
         reports_cost: true,
         reports_tokens: true,
         reports_tool_calls: true,
@@ -269,6 +297,7 @@ pub const PRESETS: &[Preset] = &[
         format: Format::Droid,
         set_environment: &[("FACTORY_DROID_AUTO_UPDATE_ENABLED", "false")],
         pass_environment: &[DROID],
+        key_variables: &["FACTORY_API_KEY"],
         reports_tokens: true,
         reports_tool_calls: true,
         silence_timeout_ms: Some(SILENCE_TIMEOUT_MS),
@@ -308,6 +337,8 @@ pub const PRESETS: &[Preset] = &[
         program: "llm",
         model_option: "-m",
         pass_environment: &[LLM],
+        key_variables: &["OPENAI_API_KEY"],
+        login: "llm keys set openai",
         setup: "it has no tools: for roles that only answer",
         ..NOTHING
     },
@@ -385,6 +416,16 @@ mod tests {
         ] {
             let preset = Preset::named(name).expect("a preset");
             assert_eq!(preset.command_line(Some("x")).join(" "), expected);
+        }
+    }
+
+    #[test]
+    fn every_key_is_passed_on_from_the_environment_too() {
+        for preset in PRESETS {
+            let passed = preset.passed_names(|_| false);
+            for variable in preset.key_variables {
+                assert!(passed.contains(variable), "{variable}");
+            }
         }
     }
 

@@ -120,6 +120,34 @@ fn is_mentioned(text: &str, promise: &str, prompt: &str) -> bool {
         .any(|line| line.contains(promise) && !told.contains(&line))
 }
 
+/// A text by somebody else, without the promise: what the agent is told must neither say it for the agent nor make the
+/// agent's own saying of it look like an echo. Longer words that only contain it stay.
+pub fn taken_out(text: &str, promise: &str) -> String {
+    let promise = promise.trim();
+    let core = match strip_marks(promise) {
+        "" => promise,
+        core => core,
+    };
+    if core.is_empty() {
+        return text.to_owned();
+    }
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    let mut clean = String::with_capacity(text.len());
+    let mut done = 0;
+    for (at, found) in text.match_indices(core) {
+        let end = at + found.len();
+        let inside = text[..at].chars().next_back().is_some_and(is_word)
+            || text[end..].chars().next().is_some_and(is_word);
+        if !inside {
+            clean.push_str(&text[done..at]);
+            clean.push_str("[the promise]");
+            done = end;
+        }
+    }
+    clean.push_str(&text[done..]);
+    clean
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,6 +228,43 @@ mod tests {
                 "{text:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_promise_is_taken_out_of_what_others_say() {
+        for (text, promise, clean) in [
+            (
+                "It said TASK_COMPLETE.",
+                "TASK_COMPLETE",
+                "It said [the promise].",
+            ),
+            (
+                "TASK_COMPLETE\n**TASK_COMPLETE**",
+                "TASK_COMPLETE",
+                "[the promise]\n**[the promise]**",
+            ),
+            (
+                "<promise>DONE</promise>",
+                "**DONE**",
+                "<promise>[the promise]</promise>",
+            ),
+            (
+                "It was abandoned, not done.",
+                "done",
+                "It was abandoned, not [the promise].",
+            ),
+            ("nothing", "DONE", "nothing"),
+        ] {
+            assert_eq!(taken_out(text, promise), clean);
+        }
+        // Otherwise the agent that keeps its promise in the same words would be taken for an echo.
+        let told = taken_out("<promise>DONE</promise>", "DONE");
+        assert!(is_kept(
+            "<promise>DONE</promise>",
+            "DONE",
+            PromiseMatch::Line,
+            &told
+        ));
     }
 
     #[test]

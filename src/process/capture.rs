@@ -38,9 +38,20 @@ pub async fn capture(
     deadline: Duration,
     cap_bytes: usize,
 ) -> Result<Captured> {
+    capture_with(argv, &[], cwd, deadline, cap_bytes).await
+}
+
+/// The same with some variables of the environment set besides, which win over the allowed ones.
+pub async fn capture_with(
+    argv: &[String],
+    environment: &[(String, String)],
+    cwd: Option<&Path>,
+    deadline: Duration,
+    cap_bytes: usize,
+) -> Result<Captured> {
     let mark = format!("capture-{}", uuid::Uuid::now_v7());
     let mut streams = (Kept::new(cap_bytes), Kept::new(cap_bytes));
-    let mut leash = match start(argv, cwd, &mark)? {
+    let mut leash = match start(argv, environment, cwd, &mark)? {
         Ok(child) => Leash { child, mark },
         Err(reason) => return Ok(captured(Exit::NotStarted(reason), false, streams)),
     };
@@ -75,7 +86,12 @@ pub async fn capture(
     Ok(captured(exit_of(status), timed_out, streams))
 }
 
-fn start(argv: &[String], cwd: Option<&Path>, mark: &str) -> Result<Result<Child, String>> {
+fn start(
+    argv: &[String],
+    environment: &[(String, String)],
+    cwd: Option<&Path>,
+    mark: &str,
+) -> Result<Result<Child, String>> {
     let (name, arguments) = argv
         .split_first()
         .context("no program named: argv is empty")?;
@@ -84,6 +100,7 @@ fn start(argv: &[String], cwd: Option<&Path>, mark: &str) -> Result<Result<Child
         .args(arguments)
         .env_clear()
         .envs(allowed_environment(&[]))
+        .envs(environment.iter().map(|(name, value)| (name, value)))
         .env(TURN_VARIABLE, mark);
     command
         .stdin(Stdio::null())

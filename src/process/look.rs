@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use super::Sighting;
+use super::tree;
 use super::turn::{self, Recorded};
 
 /// Reads how the turn of this record stands at this moment.
@@ -27,6 +28,12 @@ pub fn look(record: &Path) -> Result<Sighting> {
         (_, Recorded::Started) => Sighting::Lost,
         (_, _) => Sighting::NeverStarted,
     })
+}
+
+/// A variable of the environment that a running turn was started with; nothing where it does not run.
+pub fn variable_of_turn(record: &Path, name: &str) -> Option<String> {
+    let shim_pid = turn::holder(record).ok()??;
+    tree::variable(shim_pid, name)
 }
 
 /// Removes the record, once its result is recorded elsewhere. A turn that runs is refused.

@@ -36,10 +36,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-pub use capture::{Captured, capture};
+pub use capture::{Captured, capture, capture_with};
 pub use cgroup::cgroup_delegated;
 pub use environment::allowed_environment;
-pub use look::{forget, look};
+pub use look::{forget, look, variable_of_turn};
 pub use shim::shim_main;
 pub use supervise::Supervisor;
 pub use sweep::{sweep, sweep_aside};
@@ -71,6 +71,9 @@ pub struct Program {
     /// Names of variables whose values are masked in the output, beside those that say so themselves (`*_KEY` …).
     #[serde(default)]
     pub secret_names: Vec<String>,
+    /// Secrets that may come up in the output although they are not in its environment.
+    #[serde(default)]
+    pub secrets: Vec<String>,
 }
 
 /// Resource limits of the agent and what it starts. A value above the daemon's own hard limit is lowered to it.

@@ -14,7 +14,7 @@ use super::pump::{Pump, Sink};
 use super::turn::{self, Recorded};
 use super::watch::{Seen, Watch};
 use super::{Cause, Ended, Exit, Program, agent, now_ms, signals};
-use crate::model::mask::Mask;
+use crate::model::mask::{Mask, is_secret_name};
 
 /// Long enough for any path; the record of the end has a fixed room.
 const REASON_MAX_CHARS: usize = 800;
@@ -111,7 +111,10 @@ fn run_agent(program: &Program, signals: &OwnedFd, mark: &str) -> Result<Seen, S
     let cgroup = Cgroup::create(mark);
     let seen = agent::start(program, cgroup.as_ref().and_then(Cgroup::entrance)).map(|agent| {
         let cap_bytes = program.output_cap_bytes;
-        let mask = Mask::of_environment(readable_environment(), &program.secret_names);
+        let own = readable_environment()
+            .filter(|(name, _)| is_secret_name(name, &program.secret_names))
+            .map(|(_, value)| value);
+        let mask = Mask::new(own.chain(program.secrets.iter().cloned()));
         let streams = [
             Pump::new(agent.stdout, Sink::Open(stdout), cap_bytes, mask.stream()),
             Pump::new(

@@ -146,15 +146,28 @@ fn parse(pid: i32, stat: &str) -> Option<Member> {
 }
 
 fn carries(pid: i32, wanted: &[u8]) -> bool {
+    environment(pid)
+        .split(|byte| *byte == 0)
+        .any(|variable| variable == wanted)
+}
+
+/// The value of a variable in the environment that a process was started with.
+pub fn variable(pid: i32, name: &str) -> Option<String> {
+    let environment = environment(pid);
+    let mut values = environment
+        .split(|byte| *byte == 0)
+        .filter_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
+    String::from_utf8(values.next()?.to_vec()).ok()
+}
+
+/// Empty where the process is gone or somebody else's.
+fn environment(pid: i32) -> Vec<u8> {
     let mut environment = Vec::new();
     let read = File::open(format!("/proc/{pid}/environ")).and_then(|file| {
         file.take(ENVIRONMENT_MAX_BYTES)
             .read_to_end(&mut environment)
     });
-    read.is_ok()
-        && environment
-            .split(|byte| *byte == 0)
-            .any(|variable| variable == wanted)
+    read.map_or_else(|_| Vec::new(), |_| environment)
 }
 
 #[cfg(test)]

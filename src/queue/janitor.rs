@@ -3,7 +3,7 @@
 
 use super::identity;
 use crate::clock::now_ms;
-use crate::engine::{House, turn_record};
+use crate::engine::{House, summed_up, turn_record};
 use crate::model::iteration::Verdict;
 use crate::model::session::{EndReason, SessionStep};
 use crate::model::task::TaskStep;
@@ -53,19 +53,41 @@ pub async fn recover(house: &House, worker_id: &str) -> Result<()> {
 async fn forget_ended_turns(house: &House) -> Result<()> {
     for entry in std::fs::read_dir(house.state.join("turns"))?.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let iteration = name.trim_end_matches(".verify").to_owned();
-        let found = house
-            .store
-            .read(move |sql| iterations::get(sql, &iteration))
-            .await?;
-        // The row comes before the files: without a row the session is gone altogether.
-        if found.is_none_or(|iteration| iteration.ended_at_ms.is_some())
-            && let Err(error) = process::forget(&entry.path())
-        {
+        if !is_over(house, &name).await? {
+            continue;
+        }
+        // Only a summary can still run here, of a session that ended without it.
+        let supervisor = &house.roster.supervision().supervisor;
+        if let Err(error) = supervisor.end(&entry.path()).await {
             tracing::warn!("an ended turn's files stay: {error:#}");
         }
     }
     Ok(())
+}
+
+/// Whether nobody will ask for this turn any more. The row comes before the files: without a row the session is gone altogether.
+async fn is_over(house: &House, turn: &str) -> Result<bool> {
+    let summed_up = summed_up(turn).map(str::to_owned);
+    let iteration = match &summed_up {
+        Some(iteration) => iteration.clone(),
+        None => turn.trim_end_matches(".verify").to_owned(),
+    };
+    house
+        .store
+        .read(move |sql| {
+            let Some(iteration) = iterations::get(sql, &iteration)? else {
+                return Ok(true);
+            };
+            match summed_up {
+                // A summary comes after the end of its iteration, and the loop that goes on reads it.
+                Some(_) => {
+                    let session = sessions::get(sql, &iteration.session_id)?;
+                    Ok(session.is_none_or(|session| session.ended_at_ms.is_some()))
+                }
+                None => Ok(iteration.ended_at_ms.is_some()),
+            }
+        })
+        .await
 }
 
 async fn rescue(

@@ -262,16 +262,20 @@ impl Scheduler {
     /// A turn that an earlier daemon started may still run although its session cannot go on.
     async fn end_turn(&self, session: &str) -> Result<()> {
         let id = session.to_owned();
-        let under_way = self
+        let last = self
             .house
             .store
-            .read(move |sql| iterations::under_way(sql, &id))
+            .read(move |sql| iterations::last(sql, &id))
             .await?;
-        let Some(iteration) = under_way else {
+        let Some(iteration) = last.map(|last| last.id) else {
             return Ok(());
         };
         let supervisor = &self.house.roster.supervision().supervisor;
-        for turn in [engine::verify_turn(&iteration), iteration] {
+        let after = [
+            engine::summary_turn(&iteration),
+            engine::verify_turn(&iteration),
+        ];
+        for turn in after.into_iter().chain([iteration]) {
             supervisor.end(&self.house.turn_record(&turn)).await?;
         }
         Ok(())

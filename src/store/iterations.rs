@@ -275,7 +275,7 @@ pub fn limited(sql: &mut dyn Sql, at_ms: i64) -> Result<Vec<(String, Limit)>> {
         .collect()
 }
 
-fn hold_claim(sql: &mut dyn Sql, claim: &Claim, lease_until_ms: i64) -> Result<()> {
+pub(super) fn hold_claim(sql: &mut dyn Sql, claim: &Claim, lease_until_ms: i64) -> Result<()> {
     if tasks::renew(sql, claim, lease_until_ms)? {
         return Ok(());
     }

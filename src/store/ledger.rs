@@ -99,8 +99,7 @@ pub fn correct_running(
     iteration: &str,
     usage: &Usage,
 ) -> Result<()> {
-    let reserved = sql.row(query!("ledger_of_iteration"), values![iteration])?;
-    let reserved = reserved.map_or(Ok(None), |row| row.optional_real("cost_usd"))?;
+    let reserved = of_iteration(sql, iteration)?.cost_usd;
     let so_far = Usage {
         cost_usd: usage.cost_usd.or(reserved),
         ..*usage
@@ -108,23 +107,31 @@ pub fn correct_running(
     correct(sql, session, iteration, &so_far)
 }
 
-/// Sets what an iteration has used; the session's sums follow by the difference, so that saying it twice changes nothing.
-pub fn correct(sql: &mut dyn Sql, session: &str, iteration: &str, usage: &Usage) -> Result<()> {
-    let before = sql
+/// What an iteration has used so far.
+pub fn of_iteration(sql: &mut dyn Sql, iteration: &str) -> Result<Usage> {
+    let row = sql
         .row(query!("ledger_of_iteration"), values![iteration])?
         .with_context(|| format!("iteration {iteration} is gone"))?;
-    let difference = |now: Option<i64>, column: &str| -> Result<i64> {
-        Ok(now.unwrap_or(0) - before.optional_int(column)?.unwrap_or(0))
-    };
-    let cost = usage.cost_usd.unwrap_or(0.0) - before.optional_real("cost_usd")?.unwrap_or(0.0);
+    Ok(Usage {
+        cost_usd: row.optional_real("cost_usd")?,
+        input_tokens: row.optional_int("input_tokens")?,
+        output_tokens: row.optional_int("output_tokens")?,
+        tool_calls: row.int("tool_call_count")?,
+    })
+}
+
+/// Sets what an iteration has used; the session's sums follow by the difference, so that saying it twice changes nothing.
+pub fn correct(sql: &mut dyn Sql, session: &str, iteration: &str, usage: &Usage) -> Result<()> {
+    let before = of_iteration(sql, iteration)?;
+    let difference = |now: Option<i64>, before: Option<i64>| now.unwrap_or(0) - before.unwrap_or(0);
     sql.run(
         query!("sessions_spend"),
         values![
             session,
-            cost,
-            difference(usage.input_tokens, "input_tokens")?,
-            difference(usage.output_tokens, "output_tokens")?,
-            difference(Some(usage.tool_calls), "tool_call_count")?,
+            usage.cost_usd.unwrap_or(0.0) - before.cost_usd.unwrap_or(0.0),
+            difference(usage.input_tokens, before.input_tokens),
+            difference(usage.output_tokens, before.output_tokens),
+            usage.tool_calls - before.tool_calls,
         ],
     )?;
     sql.run(

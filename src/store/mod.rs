@@ -17,6 +17,7 @@ pub mod requests;
 pub mod sessions;
 mod sqlite;
 mod statements;
+pub mod summaries;
 pub mod tasks;
 pub mod tool_calls;
 pub mod workers;
@@ -36,7 +37,7 @@ macro_rules! query {
 }
 use query;
 
-use crate::model::mask::Mask;
+use crate::secrets::Vault;
 use anyhow::{Context, Result, anyhow};
 use driver::{Driver, Job, Sql};
 use masking::Masking;
@@ -49,7 +50,7 @@ use tokio::sync::{oneshot, watch};
 #[derive(Clone)]
 pub struct Store {
     driver: Arc<dyn Driver>,
-    mask: Arc<Mask>,
+    secrets: Vault,
 }
 
 /// A store call that failed for a reason outside the caller's reach: the disk, a lock, another process.
@@ -85,16 +86,13 @@ impl Store {
     fn over(driver: impl Driver) -> Self {
         Self {
             driver: Arc::new(driver),
-            mask: Arc::default(),
+            secrets: Vault::default(),
         }
     }
 
     /// The same store, but these secrets never get into it.
-    pub fn masking(self, mask: Mask) -> Self {
-        Self {
-            mask: Arc::new(mask),
-            ..self
-        }
+    pub fn masking(self, secrets: Vault) -> Self {
+        Self { secrets, ..self }
     }
 
     /// Runs `work` in a transaction; resolves when it is durable. The work may be done more than once, each time from the
@@ -119,7 +117,7 @@ impl Store {
         mut work: impl FnMut(&mut dyn Sql) -> Result<T> + Send + 'static,
         quiet: bool,
     ) -> Result<T> {
-        let mask = self.mask.clone();
+        let mask = self.secrets.mask();
         let masked = move |sql: &mut dyn Sql| match mask.is_empty() {
             true => work(sql),
             false => work(&mut Masking {

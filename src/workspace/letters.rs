@@ -3,8 +3,10 @@
 
 use crate::files::{self, Unreadable};
 use crate::model::handoff::{self, MAX_HANDOFF_BYTES};
+use crate::model::mask::Mask;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// The directory of the letters inside a workspace.
@@ -12,12 +14,32 @@ pub const DIRECTORY: &str = "state";
 const HANDOFF: &str = "handoff.json";
 const QUESTION: &str = "question.json";
 const MAX_QUESTION_BYTES: u64 = 64 * 1024;
+/// Letters that are too long to be read are still cleared of secrets, up to this.
+const MAX_LETTER_BYTES: u64 = 1024 * 1024;
 /// Beyond this a question is cut: it is to be read by a person.
 const MAX_QUESTION_CHARS: usize = 4000;
 const MAX_OPTIONS: usize = 20;
 
 fn path(workspace: &Path, name: &str) -> PathBuf {
     workspace.join(DIRECTORY).join(name)
+}
+
+/// Takes secrets out of what an agent has left: its letters stay in the workspace, and others read them.
+pub fn mask(workspace: &Path, mask: &Mask) {
+    if mask.is_empty() {
+        return;
+    }
+    for name in [HANDOFF, QUESTION] {
+        let path = path(workspace, name);
+        let Ok(bytes) = files::read_regular(&path, MAX_LETTER_BYTES) else {
+            continue;
+        };
+        if let Cow::Owned(clean) = mask.text(&String::from_utf8_lossy(&bytes))
+            && let Err(error) = files::write_whole(&path, clean.as_bytes())
+        {
+            tracing::warn!("a secret stays in {}: {error:#}", path.display());
+        }
+    }
 }
 
 /// What the handoff file holds: nothing, something usable, or something broken (said why).
@@ -118,6 +140,15 @@ mod tests {
             clear_question(workspace.path());
             assert_eq!(read_question(workspace.path()), None);
         }
+    }
+
+    #[test]
+    fn secrets_are_taken_out_of_letters() {
+        let secret = Mask::new(["sk-0123456789".to_owned()]);
+        let workspace = workspace_with(HANDOFF, r#"{"phase": "with sk-0123456789"}"#);
+        mask(workspace.path(), &secret);
+        let left = std::fs::read_to_string(path(workspace.path(), HANDOFF)).unwrap();
+        assert_eq!(left, r#"{"phase": "with [masked]"}"#);
     }
 
     #[test]

@@ -3,8 +3,10 @@
 mod command_line;
 mod crash;
 mod crash_storm;
+mod doctor;
 mod fallback;
 mod inbox;
+mod keys;
 mod limits_of_agents;
 mod prices;
 mod process;

@@ -16,6 +16,7 @@ const RANKS: &[(&str, u8)] = &[
     ("lock", 1),
     ("config", 1),
     ("process", 1),
+    ("secrets", 1),
     ("store", 2),
     ("workspace", 3),
     ("agent", 4),

@@ -13,7 +13,8 @@ use crate::model::failure::{Failure, FailureClass};
 use crate::model::preset::Prompt;
 use crate::model::price::Prices;
 use crate::model::usage::Usage;
-use crate::process::{self, Cause, Ended, Exit, Program, Supervisor};
+use crate::process::{self, Cause, Ended, Exit, Program, Sighting, Supervisor};
+use crate::secrets::Vault;
 use anyhow::{Context, Result, bail};
 use jiff::tz::TimeZone;
 use profile::Profile;
@@ -43,6 +44,8 @@ pub struct Supervision {
     pub secret_names: Vec<String>,
     /// For tools that tell their tokens and not their cost.
     pub prices: Prices,
+    /// Where the keys that are read for a turn are made known.
+    pub secrets: Vault,
 }
 
 /// A program under a name.
@@ -64,7 +67,10 @@ impl Command {
             Ok(program) => program,
             Err(error) => return Ok(cannot_start(error.to_string())),
         };
-        let environment = self.environment(&turn);
+        let environment = match self.environment(&turn) {
+            Ok(environment) => environment,
+            Err(problem) => return Ok(cannot_start(format!("agent '{}': {problem}", self.name))),
+        };
         let mut tail = Tail::new(turn.output_file.clone(), self.profile.format);
         let supervisor = &self.supervision.supervisor;
         let run = supervisor.run(&turn.turn_record, &program, &environment, turn.stop.clone());
@@ -109,6 +115,7 @@ impl Command {
             kill_grace_ms: self.supervision.kill_grace_ms,
             limits: limits_of(&self.profile.limits),
             secret_names: self.supervision.secret_names.clone(),
+            secrets: Vec::new(),
         })
     }
 
@@ -146,14 +153,38 @@ impl Command {
         })
     }
 
-    fn environment(&self, turn: &Turn) -> Vec<(String, String)> {
+    fn environment(&self, turn: &Turn) -> Result<Vec<(String, String)>, String> {
         let mut names = self.supervision.environment.clone();
         names.extend(self.profile.pass_environment.iter().cloned());
         names.extend(turn.environment.iter().cloned());
         let mut environment = process::allowed_environment(&names);
         environment.extend(self.profile.set_environment.iter().cloned());
         environment.extend(commission_environment(&turn.commission));
-        environment
+        environment.extend(self.key(turn)?);
+        Ok(environment)
+    }
+
+    /// The key for this turn, made known to the mask before anybody else sees it. A turn that was started before has its
+    /// key already: it is not given up for a file that is gone since.
+    fn key(&self, turn: &Turn) -> Result<Option<(String, String)>, String> {
+        let Some(key) = &self.profile.key else {
+            return Ok(None);
+        };
+        if let Some(used) = process::variable_of_turn(&turn.turn_record, &key.variable) {
+            // The file may hold another one by now.
+            self.supervision.secrets.learn(&used);
+            tracing::debug!(turn = turn.id, "the key of a running turn is masked");
+        }
+        match key.read() {
+            Ok(read) => Ok(read.map(|read| {
+                self.supervision.secrets.learn(&read.value);
+                (key.variable.clone(), read.value)
+            })),
+            Err(problem) => match process::look(&turn.turn_record) {
+                Ok(Sighting::NeverStarted) => Err(problem),
+                _ => Ok(None),
+            },
+        }
     }
 
     /// Passes on what the stream has told so far.

@@ -1,6 +1,7 @@
 //! How one program is run and what it can tell: its configuration over its preset over the plain default.
 //! Words only; nothing is started here.
 
+use crate::agent::key::Key;
 use crate::config::{self, agent::PromptDelivery};
 use crate::model::preset::{Format, Preset, Prompt};
 use crate::model::price::{CostSource, Prices, Quote};
@@ -26,6 +27,7 @@ pub struct Profile {
     pub set_environment: Vec<(String, String)>,
     /// Names of variables that are passed on to it.
     pub pass_environment: Vec<String>,
+    pub key: Option<Key>,
     pub reports: Reports,
     pub silence: Option<Duration>,
     /// The model it is known to work with before it says so.
@@ -46,6 +48,7 @@ impl Profile {
             format: Format::Text,
             set_environment: Vec::new(),
             pass_environment: Vec::new(),
+            key: None,
             reports: Reports::default(),
             silence: None,
             model: None,
@@ -100,6 +103,10 @@ impl Profile {
         profile.pass_environment.extend(agent.env.iter().cloned());
         profile.model = agent.model.clone();
         profile.quote = model.and_then(|model| prices.quote(model));
+        profile.key = Key::of_config(agent);
+        let own_variable = profile.key.iter().filter(|key| key.file.is_none());
+        let own_variable = own_variable.map(|key| key.variable.clone());
+        profile.pass_environment.extend(own_variable);
         profile.cost_per_iteration = agent.cost_per_iteration;
         profile.limits = agent.limits.clone();
         profile

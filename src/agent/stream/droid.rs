@@ -1,5 +1,6 @@
 //! Factory droid, `exec -o stream-json` (ends with a `completion`) or `json` (one result of Claude's shape). A failure only says
-//! «Exec failed» and exit code 1; stderr may say more.
+//! «Exec failed» and exit code 1; stderr may say more. The model that its first line names is its default, not the one that answers:
+//! it is not believed, and so not priced.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -24,8 +25,6 @@ struct Event<'a> {
     r#type: Leaf<'a>,
     #[serde(borrow)]
     session_id: Leaf<'a>,
-    #[serde(borrow)]
-    model: Leaf<'a>,
     #[serde(borrow)]
     role: Leaf<'a>,
     #[serde(borrow)]
@@ -67,7 +66,6 @@ impl Reader for Droid {
             .and_then(|ms| i64::try_from(ms).ok());
         let failed = event.is_error.flag() == Some(true);
         match event.r#type.text() {
-            "system" => sheet.report.model = event.model.some_text(),
             "message" if event.role.text() == "assistant" => sheet.say(event.text.text()),
             "tool_call" => {
                 let arguments = event

@@ -59,6 +59,7 @@ impl Ralph {
             let cancelled = self.session.control == Some(Control::Cancel);
             return Ok(cancelled.then(|| cancelled_turn(outcome)));
         }
+        letters::mask(&self.workspace, &self.house.secrets.mask());
         let (handoff, handoff_problem) = match letters::read_handoff(&self.workspace) {
             Handoff::None => (None, None),
             Handoff::Good(handoff) => (Some(handoff), None),

@@ -8,6 +8,7 @@ mod record;
 mod settle;
 mod spend;
 mod standing;
+mod summary;
 mod turn;
 mod verify;
 
@@ -20,6 +21,7 @@ use crate::model::limit::Limit;
 use crate::model::stop::{Stop, why_stop};
 use crate::store::iterations::Iteration;
 use crate::store::sessions::{self, Session};
+use crate::store::summaries::Summary;
 use crate::store::tasks::{self, Claim, Parking};
 use crate::store::workspaces::{self, Acquired};
 use crate::workspace::{self, fingerprint};
@@ -37,6 +39,9 @@ pub async fn run(house: Arc<House>, claim: Claim, signals: Signals) -> Result<()
         ralph.look().await?;
         if let Some(stop) = ralph.why_stop() {
             return ralph.settle(stop).await;
+        }
+        if ralph.summarize().await? {
+            continue;
         }
         let turn = match ralph.next_turn().await? {
             Begun::Turn(turn) => turn,
@@ -67,6 +72,7 @@ struct Ralph {
     memory: fingerprint::Memory,
     /// Limits that other sessions have run into.
     limits_elsewhere: Vec<(String, Limit)>,
+    summary: Option<Summary>,
     /// Turns whose files are no longer needed.
     recorded_turns: Vec<String>,
 }
@@ -112,6 +118,7 @@ impl Ralph {
             guidance: Vec::new(),
             memory: fingerprint::Memory::default(),
             limits_elsewhere: Vec::new(),
+            summary: None,
             recorded_turns: Vec::new(),
             house,
             claim,

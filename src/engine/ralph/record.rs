@@ -32,7 +32,8 @@ impl Ralph {
                 events::add(sql, about, EventType::CostUnknown, now_ms(), facts)
             })
             .await?;
-        self.recorded_turns.push(turn.id.clone());
+        let names = [verify_turn(&turn.id), turn.id.clone()];
+        self.recorded_turns.extend(names);
         Ok(())
     }
 
@@ -40,10 +41,8 @@ impl Ralph {
     /// removed, and the next iteration makes its own. What a crash leaves behind is removed at the next start.
     pub(super) fn clear_away(&mut self) {
         for turn in std::mem::take(&mut self.recorded_turns) {
-            for name in [verify_turn(&turn), turn] {
-                if let Err(error) = process::forget(&self.house.turn_record(&name)) {
-                    tracing::warn!("an ended turn's files stay: {error:#}");
-                }
+            if let Err(error) = process::forget(&self.house.turn_record(&turn)) {
+                tracing::warn!("an ended turn's files stay: {error:#}");
             }
         }
     }

@@ -19,6 +19,7 @@ const MAX_SUMMARY_CHARS: usize = 200;
 
 impl Ralph {
     pub(super) async fn settle(mut self, stop: Stop) -> Result<()> {
+        self.end_running_summary().await?;
         self.clear_away();
         match stop {
             Stop::Done(verified) => self.complete(verified).await,

@@ -4,7 +4,7 @@
 use super::Ralph;
 use super::turn::UnderWay;
 use crate::agent::stream::ToolCall;
-use crate::agent::{Outcome, TurnReport};
+use crate::agent::{self, Agent, Outcome, TurnReport};
 use crate::clock::now_ms;
 use crate::model::session::EndReason;
 use crate::model::stop::Stop;
@@ -23,12 +23,30 @@ const MAX_WAITING_REPORTS: usize = 16;
 impl Ralph {
     /// Lets the agent take its turn, and watches what it spends.
     pub(super) async fn take_turn(&self, turn: &UnderWay) -> Result<Outcome> {
+        let account = Account {
+            iteration: turn.id.clone(),
+            before: Usage::default(),
+            keeps_calls: true,
+        };
+        let agent = self.house.roster.hire(&self.agent)?;
+        self.attend(&*agent, &account, |stop, reports| {
+            turn.for_agent(self, stop, reports)
+        })
+        .await
+    }
+
+    /// Lets an agent take a turn that is charged to an account; it is ended when somebody wants that or a limit is passed.
+    pub(super) async fn attend(
+        &self,
+        agent: &dyn Agent,
+        account: &Account,
+        turn: impl FnOnce(watch::Receiver<bool>, mpsc::Sender<TurnReport>) -> agent::Turn,
+    ) -> Result<Outcome> {
         let (stop, stopped) = watch::channel(false);
         let (reports, mut told) = mpsc::channel(MAX_WAITING_REPORTS);
         let mut log = ToolLog::default();
         let mut outside = self.signals.stop.clone();
-        let agent = self.house.roster.hire(&self.agent)?;
-        let run = agent.run(turn.for_agent(self, stopped, reports));
+        let run = agent.run(turn(stopped, reports));
         tokio::pin!(run);
         let outcome = loop {
             let going_on = !*stop.borrow();
@@ -38,7 +56,7 @@ impl Ralph {
                     stop.send_replace(true);
                 }
                 Some(report) = told.recv() => {
-                    if self.write_down(turn, &mut log, report).await? && going_on {
+                    if self.write_down(account, &mut log, report).await? && going_on {
                         tracing::warn!(session = self.session.id, "a budget is used up: the turn is ended");
                         stop.send_replace(true);
                     }
@@ -47,7 +65,7 @@ impl Ralph {
         };
         // What was told at the very end still waits; of a short turn that is all there is.
         while let Ok(report) = told.try_recv() {
-            self.write_down(turn, &mut log, report).await?;
+            self.write_down(account, &mut log, report).await?;
         }
         Ok(outcome)
     }
@@ -55,22 +73,35 @@ impl Ralph {
     /// Writes down what is new in a report, and says whether a limit is passed with it.
     async fn write_down(
         &self,
-        turn: &UnderWay,
+        account: &Account,
         log: &mut ToolLog,
         report: TurnReport,
     ) -> Result<bool> {
         let calls = log.number(report.tool_calls);
-        Ok(log.is_news(&report.usage, &calls) && self.correct(turn, report.usage, calls).await?)
+        Ok(
+            log.is_news(&report.usage, &calls)
+                && self.correct(account, report.usage, calls).await?,
+        )
     }
 
     /// Writes down what the running turn has used, and says whether that passes a limit.
     async fn correct(
         &self,
-        turn: &UnderWay,
+        account: &Account,
         usage: Usage,
         calls: Vec<NewToolCall>,
     ) -> Result<bool> {
-        let (session, iteration) = (self.session.id.clone(), turn.id.clone());
+        let (session, iteration) = (self.session.id.clone(), account.iteration.clone());
+        let usage = Usage {
+            // Until it tells a cost, what was reserved for it stays.
+            cost_usd: usage.cost_usd.and(account.before.plus(usage).cost_usd),
+            ..account.before.plus(usage)
+        };
+        let calls = if account.keeps_calls {
+            calls
+        } else {
+            Vec::new()
+        };
         let task = self.claim.task_id.clone();
         let layers = self.layers();
         let budget = self.mission.budget.clone();
@@ -125,6 +156,16 @@ impl Ralph {
                 None => expected,
             })
     }
+}
+
+/// What a turn is charged to.
+pub(super) struct Account {
+    /// The row that bears it.
+    pub iteration: String,
+    /// What that has borne already.
+    pub before: Usage,
+    /// Whether the tool calls are the iteration's own.
+    pub keeps_calls: bool,
 }
 
 /// The tool calls of a turn, numbered in their order, and what was last written down.

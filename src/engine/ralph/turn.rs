@@ -78,7 +78,7 @@ impl Ralph {
         self.remember_protected().await?;
         letters::clear_question(&self.workspace);
         let prompt = self.house.prompts.iteration(&self.prompt_values()?)?;
-        let prompt = self.house.mask.text(&prompt).into_owned();
+        let prompt = self.house.secrets.mask().text(&prompt).into_owned();
         let number = self.history.last().map_or(1, |last| last.number + 1);
         let logs = self.house.log_directory(&self.session.id);
         files::make_private_directory(&logs)?;
@@ -130,7 +130,11 @@ impl Ralph {
 
     /// The time limit of a turn: its own, or what is left of the session's.
     pub(super) fn time_for_a_turn(&self) -> Duration {
-        let own = self.mission.iteration_timeout;
+        self.time_within(self.mission.iteration_timeout)
+    }
+
+    /// A time limit, cut to what is left of the session's.
+    pub(super) fn time_within(&self, own: Duration) -> Duration {
         let Some(wall) = self.mission.budget.wall else {
             return own;
         };
@@ -173,6 +177,7 @@ impl Ralph {
                 || resumed.is_some(),
             handoff: resumed.as_ref().map(handoff::as_lines).unwrap_or_default(),
             handoff_problem: problem,
+            previous: self.previous(),
             answers: answers.collect(),
             guidance: self.guidance.iter().map(|word| word.text.clone()).collect(),
             verify: self.mission.verify.clone(),

@@ -13,11 +13,12 @@ const NAME_CHARACTERS: usize = 100;
 type Test = fn(&str) -> Result<(), String>;
 
 /// Every format that a schema of ralphd may name.
-const FORMATS: [(&str, Test); 15] = [
+const FORMATS: [(&str, Test); 16] = [
     ("text", text),
     ("line", line),
     ("argument", argument),
     ("path", text),
+    ("key-file", text),
     ("name", name),
     ("env-name", env_name),
     ("label-name", label_name),

@@ -71,6 +71,7 @@ fn orphaned_program(root: &Path) -> Program {
         kill_grace_ms: 1000,
         limits: Limits::default(),
         secret_names: Vec::new(),
+        secrets: Vec::new(),
     }
 }
 

@@ -58,6 +58,7 @@ impl Place {
             kill_grace_ms: 5_000,
             limits: Limits::default(),
             secret_names: Vec::new(),
+            secrets: Vec::new(),
         }
     }
 

@@ -12,11 +12,13 @@ pub struct Tool {
     pub variables: fn(&str) -> Vec<(&'static str, String)>,
     /// Files below the home by the model server's address.
     pub files: fn(&str) -> Vec<(&'static str, String)>,
+    /// What ralphd is told beside its preset: lines of `[agents.NAME]`, then tables.
+    pub settings: &'static str,
     /// Whether its stream tells tokens.
     pub tells_tokens: bool,
     /// Whether its stream tells tool calls.
     pub tells_calls: bool,
-    /// What it reckons with, where its stream tells the cost.
+    /// What it reckons with where its stream tells the cost, else what ralphd does.
     pub prices: Option<Prices>,
 }
 
@@ -34,10 +36,14 @@ const PRICES: Prices = Prices {
     cache_written: 3.75,
 };
 
+/// `PRICES` for a model of no provider's list.
+const OWN_PRICE: &str = "[prices.model]\ninput = 3\ncached_input = 0.3\noutput = 15\n";
+
 const PLAIN: Tool = Tool {
     name: "",
     variables: |_| Vec::new(),
     files: |_| Vec::new(),
+    settings: "",
     tells_tokens: true,
     tells_calls: true,
     prices: None,
@@ -70,6 +76,13 @@ pub fn codex() -> Tool {
             );
             vec![(".codex/config.toml", config)]
         },
+        settings: "model = \"gpt-5\"\n",
+        prices: Some(Prices {
+            input: 1.25,
+            cache_read: 0.125,
+            output: 10.0,
+            cache_written: 0.0,
+        }),
         ..PLAIN
     }
 }
@@ -88,6 +101,12 @@ pub fn gemini() -> Tool {
             let settings = json!({ "security": { "auth": { "selectedType": "gemini-api-key" } } });
             vec![(".gemini/settings.json", settings.to_string())]
         },
+        prices: Some(Prices {
+            input: 0.3,
+            cache_read: 0.03,
+            output: 2.5,
+            cache_written: 0.0,
+        }),
         ..PLAIN
     }
 }
@@ -158,6 +177,8 @@ pub fn qwen() -> Tool {
             let settings = json!({ "security": { "auth": { "selectedType": "openai" } } });
             vec![(".qwen/settings.json", settings.to_string())]
         },
+        settings: OWN_PRICE,
+        prices: Some(PRICES),
         ..PLAIN
     }
 }

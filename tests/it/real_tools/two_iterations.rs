@@ -47,7 +47,8 @@ fn site(tool: &Tool, server: &ModelServer) -> Site {
     let mut site = Site::new()
         .configure("[defaults]\niteration_timeout = \"3m\"\ntransient_retries = 0\n")
         .configure(&format!(
-            "[agents.{name}]\npreset = \"{name}\"\n",
+            "[agents.{name}]\npreset = \"{name}\"\n{}",
+            tool.settings,
             name = tool.name
         ))
         .variable("PATH", &place::search_path())

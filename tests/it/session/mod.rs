@@ -8,5 +8,6 @@ mod memory;
 mod order;
 mod people;
 mod promise;
+mod summary;
 mod verification;
 mod ways_in;

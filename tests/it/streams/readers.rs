@@ -162,6 +162,8 @@ fn droid_is_read() {
         ),
         (Some(15), Some(2), Some(1))
     );
+    // Its first line names its default model, whatever answers.
+    assert_eq!(report.model, None);
     assert_eq!(
         (calls[0].ok, calls[0].duration_ms),
         (Some(false), Some(500))

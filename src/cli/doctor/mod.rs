@@ -1,6 +1,10 @@
 //! `ralphd doctor`: is everything in place? It looks and advises; it repairs nothing and takes no lock.
+//! `agents` looks at the agents for nothing, `tryout` lets each take a turn.
 
-use super::agents;
+mod agents;
+mod tryout;
+
+use super::arguments::Doctor;
 use super::desk::Desk;
 use super::exit::Exit;
 use super::output::{self, Look, Style, harmless};
@@ -40,17 +44,22 @@ struct Check {
 }
 
 /// Looks at everything and prints what it found.
-pub fn doctor(desk: Desk) -> Result<Exit> {
+pub fn doctor(desk: Desk, wanted: &Doctor) -> Result<Exit> {
     let mut checks = vec![configuration(&desk), state(&desk.state)];
     checks.extend(space(&desk.state));
     checks.extend(desk.block_on(async {
         let mut found = database(&desk).await;
-        found.extend(agent_programs(&desk).await);
+        found.extend(each_agent(&desk, wanted).await?);
         found.push(probe("sh", &["sh", "-c", "echo it works"], Level::Fail).await);
         found.push(probe("git", &["git", "--version"], Level::Warn).await);
         Ok(found)
     })?);
     checks.extend([pidfd(), cgroup()]);
+    // What programs say of themselves is shown here.
+    let mask = desk.secrets.mask();
+    for check in &mut checks {
+        check.detail = mask.text(&check.detail).into_owned();
+    }
     match desk.global.json {
         true => output::print_json(&checks)?,
         false => output::print_lines(&lines(&checks, &Look::of_stdout(), desk.global.quiet))?,
@@ -260,44 +269,17 @@ fn no_daemon() -> Check {
     )
 }
 
-async fn agent_programs(desk: &Desk) -> Vec<Check> {
+/// Each agent as far as it can be seen for nothing, and by a turn of its own where that is wanted.
+async fn each_agent(desk: &Desk, wanted: &Doctor) -> Result<Vec<Check>> {
     let roster = match agents::roster(desk) {
         Ok(roster) => roster,
-        Err(error) => return vec![check("agents", Level::Fail, format!("{error:#}"))],
+        Err(problem) => return Ok(vec![problem]),
     };
-    let mut checks: Vec<Check> = Vec::new();
-    for (name, answer) in agents::versions(&roster).await.unwrap_or_default() {
-        let default = if name == roster.default_name() {
-            ", the default"
-        } else {
-            ""
-        };
-        checks.push(match answer {
-            Ok(version) => check(
-                &format!("agent {name}"),
-                Level::Ok,
-                format!("{version}{default}"),
-            ),
-            Err(none) => {
-                let level = if none.missing {
-                    Level::Fail
-                } else {
-                    Level::Warn
-                };
-                check(
-                    &format!("agent {name}"),
-                    level,
-                    format!("{}{default}", none.reason),
-                )
-            }
-        });
+    let (mut checks, versions) = agents::programs(&roster).await;
+    if wanted.try_agents {
+        checks.extend(tryout::all(&roster, &versions, desk.global.quiet).await?);
     }
-    if checks.len() == 1 {
-        let detail =
-            "only the built-in rehearsal; install a coding agent or configure one in [agents]";
-        checks.push(check("agents", Level::Warn, detail));
-    }
-    checks
+    Ok(checks)
 }
 
 async fn probe(name: &str, words: &[&str], when_missing: Level) -> Check {
