@@ -78,16 +78,16 @@ async fn work(desk: &Desk, house: &Arc<House>, claim: Claim) -> Result<Exit> {
         seq: 0,
         quiet: desk.global.quiet || desk.global.json,
     };
-    let mut commits = house.store.commits();
+    let mut news = house.store.news();
     let mut interrupted = false;
     let session = loop {
-        commits.borrow_and_update();
+        news.borrow_and_update();
         let session = progress.look(house, &id).await?;
         if session.status.is_terminal() || session.status == SessionState::AwaitingHuman {
             break session;
         }
         tokio::select! {
-            _ = commits.changed() => {}
+            _ = news.changed() => {}
             _ = tokio::time::sleep(LOOK_EVERY) => house.store.poke(),
             _ = interrupt.recv() => interrupted = cancel(house, &id).await?,
             _ = terminate.recv() => interrupted = cancel(house, &id).await?,

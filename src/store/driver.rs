@@ -190,15 +190,24 @@ pub trait Sql {
     }
 }
 
+/// Who is woken by a commit, beside the one who waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Audience {
+    /// A heartbeat.
+    Nobody,
+    /// Something to see, but nothing became ready and nothing ended: a turn of a running loop.
+    Watchers,
+    /// The queue and the outbox too.
+    Everybody,
+}
+
 /// Work to be done inside a transaction, with somebody who waits for it.
 pub trait Job: Send {
     /// Does the work; false undoes it. It may be done again, from the start, when a neighbour in the same commit failed.
     fn run(&mut self, sql: &mut dyn Sql) -> bool;
 
-    /// Whether anybody else may care that it was done.
-    fn announces(&self) -> bool {
-        true
-    }
+    /// Who else may care that it was done.
+    fn audience(&self) -> Audience;
 
     /// Tells whoever waits, once it is known whether the commit that holds the work reached the disk.
     fn tell(self: Box<Self>, committed: Result<(), String>);
@@ -221,8 +230,11 @@ pub trait Driver: Send + Sync + 'static {
         job: Box<dyn Job>,
     ) -> std::pin::Pin<Box<dyn Future<Output = Result<()>> + Send + '_>>;
 
-    /// Changes with each commit of the writer that changed something.
+    /// Changes with each commit for everybody that changed something.
     fn commits(&self) -> tokio::sync::watch::Receiver<u64>;
+
+    /// Changes with each commit that there is something to see of.
+    fn news(&self) -> tokio::sync::watch::Receiver<u64>;
 
     /// Changes with each commit of another process that was noticed.
     fn foreign_commits(&self) -> tokio::sync::watch::Receiver<u64>;

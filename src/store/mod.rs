@@ -39,7 +39,7 @@ use query;
 
 use crate::secrets::Vault;
 use anyhow::{Context, Result, anyhow};
-use driver::{Driver, Job, Sql};
+use driver::{Audience, Driver, Job, Sql};
 use masking::Masking;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -101,7 +101,15 @@ impl Store {
         &self,
         work: impl FnMut(&mut dyn Sql) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.commit(work, false).await
+        self.commit(work, Audience::Everybody).await
+    }
+
+    /// The same, for the turns of a running loop: they are something to see, but nothing becomes ready and nothing ends by them.
+    pub async fn write_for_watchers<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&mut dyn Sql) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.commit(work, Audience::Watchers).await
     }
 
     /// The same, for what nobody waits for (a heartbeat): it wakes no one.
@@ -109,13 +117,13 @@ impl Store {
         &self,
         work: impl FnMut(&mut dyn Sql) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.commit(work, true).await
+        self.commit(work, Audience::Nobody).await
     }
 
     async fn commit<T: Send + 'static>(
         &self,
         mut work: impl FnMut(&mut dyn Sql) -> Result<T> + Send + 'static,
-        quiet: bool,
+        audience: Audience,
     ) -> Result<T> {
         let mask = self.secrets.mask();
         let masked = move |sql: &mut dyn Sql| match mask.is_empty() {
@@ -125,7 +133,7 @@ impl Store {
                 mask: &mask,
             }),
         };
-        let (job, answer) = as_job(masked, quiet);
+        let (job, answer) = as_job(masked, audience);
         self.driver.write(job).await?;
         answer.await.context("the database writer has stopped")?
     }
@@ -135,7 +143,7 @@ impl Store {
         &self,
         work: impl FnMut(&mut dyn Sql) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let (job, answer) = as_job(work, true);
+        let (job, answer) = as_job(work, Audience::Nobody);
         let driver = self.driver.clone();
         tokio::task::spawn_blocking(move || driver.read(job))
             .await
@@ -143,9 +151,14 @@ impl Store {
         answer.await.context("a database read was dropped")?
     }
 
-    /// Changes after each commit of this process that changed something.
+    /// Changes after each commit of this process that changed something, but for what only watchers care about.
     pub fn commits(&self) -> watch::Receiver<u64> {
         self.driver.commits()
+    }
+
+    /// Changes after each commit of this process that there is something to see of.
+    pub fn news(&self) -> watch::Receiver<u64> {
+        self.driver.news()
     }
 
     /// Changes after each commit of another process that was noticed.
@@ -177,7 +190,7 @@ impl Store {
 /// Typed work, its result so far, and whoever waits for it.
 struct Work<T, F> {
     work: F,
-    quiet: bool,
+    audience: Audience,
     result: Option<Result<T>>,
     waiting: oneshot::Sender<Result<T>>,
 }
@@ -193,8 +206,8 @@ where
         self.result.insert(result).is_ok()
     }
 
-    fn announces(&self) -> bool {
-        !self.quiet
+    fn audience(&self) -> Audience {
+        self.audience
     }
 
     fn tell(self: Box<Self>, committed: Result<(), String>) {
@@ -211,12 +224,12 @@ where
 /// Wraps typed work as a job whose answer is sent only once the commit's fate is known.
 fn as_job<T: Send + 'static>(
     work: impl FnMut(&mut dyn Sql) -> Result<T> + Send + 'static,
-    quiet: bool,
+    audience: Audience,
 ) -> (Box<dyn Job>, oneshot::Receiver<Result<T>>) {
     let (waiting, answer) = oneshot::channel();
     let job = Work {
         work,
-        quiet,
+        audience,
         result: None,
         waiting,
     };

@@ -118,6 +118,10 @@ impl Driver for Sqlite {
         self.writer.commits()
     }
 
+    fn news(&self) -> tokio::sync::watch::Receiver<u64> {
+        self.writer.news()
+    }
+
     fn foreign_commits(&self) -> tokio::sync::watch::Receiver<u64> {
         self.writer.foreign_commits()
     }

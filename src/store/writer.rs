@@ -1,7 +1,7 @@
 //! The one writer thread of the SQLite driver: it commits all waiting jobs as one transaction, then answers them all.
 //! One failing job does not undo its neighbours: the batch is then done again, each job in a savepoint of its own. It must not know what the jobs do.
 
-use super::driver::Job;
+use super::driver::{Audience, Job};
 use super::statements::Lasting;
 use anyhow::{Context, Result};
 use rusqlite::Connection;
@@ -16,7 +16,7 @@ const MAX_JOBS_PER_COMMIT: usize = 256;
 /// The way to the writer thread. The thread ends when the last of these is dropped.
 pub struct Writer {
     jobs: mpsc::Sender<Box<dyn Job>>,
-    commits: Arc<watch::Sender<u64>>,
+    bell: Arc<Bell>,
     foreign: watch::Sender<u64>,
 }
 
@@ -24,15 +24,15 @@ impl Writer {
     /// Starts the thread on a connection of its own.
     pub fn start(connection: Connection) -> Result<Self> {
         let (jobs, waiting) = mpsc::channel(MAX_WAITING_JOBS);
-        let commits = Arc::new(watch::Sender::new(0));
-        let committed = commits.clone();
+        let bell = Arc::new(Bell::default());
+        let rung = bell.clone();
         std::thread::Builder::new()
             .name("store-writer".to_owned())
-            .spawn(move || work(&connection, waiting, &committed))
+            .spawn(move || work(&connection, waiting, &rung))
             .context("cannot start the writer thread")?;
         Ok(Self {
             jobs,
-            commits,
+            bell,
             foreign: watch::Sender::new(0),
         })
     }
@@ -45,9 +45,14 @@ impl Writer {
             .map_err(|_| anyhow::anyhow!("the database writer has stopped"))
     }
 
-    /// Bumped after each commit that changed something.
+    /// Bumped after each commit for everybody that changed something.
     pub fn commits(&self) -> watch::Receiver<u64> {
-        self.commits.subscribe()
+        self.bell.commits.subscribe()
+    }
+
+    /// Bumped after each commit that there is something to see of.
+    pub fn news(&self) -> watch::Receiver<u64> {
+        self.bell.news.subscribe()
     }
 
     /// Bumped for commits that were not made here.
@@ -58,15 +63,29 @@ impl Writer {
     /// Tells of a commit that was not made here.
     pub fn poke(&self) {
         self.foreign.send_modify(|count| *count += 1);
-        self.commits.send_modify(|count| *count += 1);
+        self.bell.ring(Audience::Everybody);
     }
 }
 
-fn work(
-    connection: &Connection,
-    mut waiting: mpsc::Receiver<Box<dyn Job>>,
-    committed: &watch::Sender<u64>,
-) {
+/// Wakes those who wait for commits.
+#[derive(Default)]
+struct Bell {
+    commits: watch::Sender<u64>,
+    news: watch::Sender<u64>,
+}
+
+impl Bell {
+    fn ring(&self, audience: Audience) {
+        if audience >= Audience::Watchers {
+            self.news.send_modify(|count| *count += 1);
+        }
+        if audience >= Audience::Everybody {
+            self.commits.send_modify(|count| *count += 1);
+        }
+    }
+}
+
+fn work(connection: &Connection, mut waiting: mpsc::Receiver<Box<dyn Job>>, bell: &Bell) {
     let mut connection = Lasting::new(connection);
     let mut batch = Vec::with_capacity(MAX_JOBS_PER_COMMIT);
     while let Some(first) = waiting.blocking_recv() {
@@ -78,10 +97,10 @@ fn work(
             }
         }
         let changed_before = connection.total_changes();
-        let news = batch.iter().any(|job| job.announces());
+        let audience = batch.iter().map(|job| job.audience()).max();
         commit_together(&mut connection, &mut batch);
-        if news && connection.total_changes() != changed_before {
-            committed.send_modify(|count| *count += 1);
+        if connection.total_changes() != changed_before {
+            bell.ring(audience.unwrap_or(Audience::Nobody));
         }
     }
 }

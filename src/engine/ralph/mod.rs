@@ -35,12 +35,13 @@ pub async fn run(house: Arc<House>, claim: Claim, signals: Signals) -> Result<()
     let Some(mut ralph) = Ralph::begin(house, claim, signals).await? else {
         return Ok(());
     };
+    ralph.look().await?;
     loop {
-        ralph.look().await?;
         if let Some(stop) = ralph.why_stop() {
             return ralph.settle(stop).await;
         }
         if ralph.summarize().await? {
+            ralph.look().await?;
             continue;
         }
         let turn = match ralph.next_turn().await? {

@@ -17,21 +17,25 @@ use serde_json::{Value as Json, json};
 const MAX_STORED_TEXT_BYTES: usize = 64 * 1024;
 
 impl Ralph {
+    /// Writes down how the turn ended, and looks in the same commit at how things stand then.
     pub(super) async fn record(&mut self, turn: &UnderWay, judged: Judged) -> Result<()> {
         let unpriced = self.first_unpriced(&judged);
         let ended = self.as_row(turn, judged);
         let (claim, lease) = (self.claim.clone(), self.house.lease_until_ms());
-        self.house
+        let view = self.view();
+        let seen = self
+            .house
             .store
-            .write(move |sql| {
+            .write_for_watchers(move |sql| {
                 iterations::end(sql, &claim, &ended, lease)?;
-                let Some(facts) = &unpriced else {
-                    return Ok(());
-                };
-                let about = About::task(&claim.session_id, &claim.task_id);
-                events::add(sql, about, EventType::CostUnknown, now_ms(), facts)
+                if let Some(facts) = &unpriced {
+                    let about = About::task(&claim.session_id, &claim.task_id);
+                    events::add(sql, about, EventType::CostUnknown, now_ms(), facts)?;
+                }
+                view.see(sql)
             })
             .await?;
+        self.take_in(seen);
         let names = [verify_turn(&turn.id), turn.id.clone()];
         self.recorded_turns.extend(names);
         Ok(())

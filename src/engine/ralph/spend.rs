@@ -108,7 +108,7 @@ impl Ralph {
         let iteration_usd = self.house.config.budget.iteration_usd;
         self.house
             .store
-            .write(move |sql| {
+            .write_for_watchers(move |sql| {
                 ledger::correct_running(sql, &session, &iteration, &usage)?;
                 tool_calls::add(sql, (&session, &task, &iteration), &calls, now_ms())?;
                 let sums = sessions::expect(sql, &session)?;

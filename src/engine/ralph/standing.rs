@@ -4,49 +4,85 @@ use super::Ralph;
 use crate::clock::now_ms;
 use crate::model::failure::{Failure, Reaction};
 use crate::model::iteration::Verdict;
+use crate::model::limit::Limit;
 use crate::model::session::Control;
 use crate::model::stop::{Gauge, LastTurn, Standing};
 use crate::model::window::Window;
-use crate::store::guidance;
-use crate::store::humans::{self, HumanStatus};
+use crate::store::driver::Sql;
+use crate::store::guidance::{self, Guidance};
+use crate::store::humans::{self, HumanRequest, HumanStatus};
 use crate::store::iterations::{self, Iteration};
-use crate::store::sessions;
+use crate::store::sessions::{self, Session};
 use anyhow::Result;
 use jiff::tz::TimeZone;
 
 /// The word by which a person accepts changed protected files.
 pub const ACCEPT: &str = "accept";
 
+/// A look at the rows of one session.
+pub(super) struct View {
+    session_id: String,
+    /// An ended iteration does not change any more: only what came after it is read.
+    known: i64,
+    has_fallbacks: bool,
+}
+
+/// What the rows said.
+pub(super) struct Seen {
+    session: Session,
+    history: Vec<Iteration>,
+    answers: Vec<HumanRequest>,
+    guidance: Vec<Guidance>,
+    limits_elsewhere: Vec<(String, Limit)>,
+}
+
+impl View {
+    pub(super) fn see(&self, sql: &mut dyn Sql) -> Result<Seen> {
+        let id = &self.session_id;
+        Ok(Seen {
+            session: sessions::expect(sql, id)?,
+            history: iterations::history(sql, id, self.known)?,
+            answers: humans::of_session(sql, id)?,
+            guidance: guidance::of_session(sql, id)?,
+            limits_elsewhere: match self.has_fallbacks {
+                true => iterations::limited(sql, now_ms())?,
+                false => Vec::new(),
+            },
+        })
+    }
+}
+
 impl Ralph {
     /// Reads the session, its iterations and its answers as they are now.
     pub(super) async fn look(&mut self) -> Result<()> {
-        let id = self.claim.session_id.clone();
-        // An ended iteration does not change any more: only what came after it is read.
+        let view = self.view();
+        let seen = self.house.store.read(move |sql| view.see(sql)).await?;
+        self.take_in(seen);
+        Ok(())
+    }
+
+    /// What there is to look at.
+    pub(super) fn view(&self) -> View {
+        let ended = |iteration: &&Iteration| iteration.ended_at_ms.is_some();
+        View {
+            session_id: self.claim.session_id.clone(),
+            known: self
+                .history
+                .iter()
+                .rfind(ended)
+                .map_or(0, |last| last.number),
+            has_fallbacks: self.has_fallbacks(),
+        }
+    }
+
+    pub(super) fn take_in(&mut self, seen: Seen) {
+        self.session = seen.session;
         self.history
             .retain(|iteration| iteration.ended_at_ms.is_some());
-        let known = self.history.last().map_or(0, |last| last.number);
-        let has_fallbacks = self.has_fallbacks();
-        let (session, history, answers, guidance, limits) = self
-            .house
-            .store
-            .read(move |sql| {
-                let session = sessions::expect(sql, &id)?;
-                let history = iterations::history(sql, &id, known)?;
-                let answers = humans::of_session(sql, &id)?;
-                let limits = match has_fallbacks {
-                    true => iterations::limited(sql, now_ms())?,
-                    false => Vec::new(),
-                };
-                let guidance = guidance::of_session(sql, &id)?;
-                Ok((session, history, answers, guidance, limits))
-            })
-            .await?;
-        self.session = session;
-        self.history.extend(history);
-        self.answers = answers;
-        self.guidance = guidance;
-        self.limits_elsewhere = limits;
-        Ok(())
+        self.history.extend(seen.history);
+        self.answers = seen.answers;
+        self.guidance = seen.guidance;
+        self.limits_elsewhere = seen.limits_elsewhere;
     }
 
     pub(super) fn standing(&self, now_ms: i64) -> Standing {
@@ -98,7 +134,7 @@ impl Ralph {
     }
 
     /// What people said since the last iteration began.
-    pub(super) fn unread_guidance(&self) -> impl Iterator<Item = &guidance::Guidance> {
+    pub(super) fn unread_guidance(&self) -> impl Iterator<Item = &Guidance> {
         self.guidance
             .iter()
             .filter(|word| word.read_iteration_id.is_none())

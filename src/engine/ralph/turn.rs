@@ -106,7 +106,7 @@ impl Ralph {
         let refusal = self
             .house
             .store
-            .write(move |sql| {
+            .write_for_watchers(move |sql| {
                 let reserve_usd = new.reserve_usd.unwrap_or(0.0);
                 let refusal = ledger::refuse(sql, &layers, reserve_usd, new.started_at_ms)?;
                 if refusal.is_none() {
