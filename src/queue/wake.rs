@@ -9,9 +9,9 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::{mpsc, watch};
 
 /// How long a row written by `sqlite3` may go unnoticed.
-const LOOK_EVERY: Duration = Duration::from_millis(1500);
+const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// So often SQLite is asked although its log looks unchanged: a clock tick may hide a write.
-const ASK_EVERY_LOOKS: u32 = 30;
+const ASK_EVERY_LOOKS: u32 = 20;
 
 fn doorbell(state: &Path) -> PathBuf {
     state.join("wake.sock")
