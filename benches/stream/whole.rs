@@ -43,13 +43,16 @@ fn run(tool: &Tool, what: &str, process: &str) {
     let rate = |time: Duration| bytes as f64 / 1e6 / time.as_secs_f64();
     let name = format!("stream: 200 MB of {}, {what}", tool.name);
     bound(&format!("{name}: growth"), growth, "MiB", MAX_GROWTH_MIB);
-    figure(
-        &format!("{name}: a core"),
-        &format!("{:.0} MB/s", rate(busy)),
-        &format!("{LEAST_RATE} MB/s"),
-        rate(busy) / LEAST_RATE,
-        Target::AtLeast(1.0),
-    );
+    // Under the cap the reader misses what such a fast agent says in the middle: no rate of its own.
+    if !process.is_empty() {
+        figure(
+            &format!("{name}: a core"),
+            &format!("{:.0} MB/s", rate(busy)),
+            &format!("{LEAST_RATE} MB/s"),
+            rate(busy) / LEAST_RATE,
+            Target::AtLeast(1.0),
+        );
+    }
     support::note(
         &format!("{name}: request to answer"),
         &format!("{:.0} MB/s", rate(took)),
