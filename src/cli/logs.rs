@@ -5,13 +5,14 @@ use super::arguments::Logs;
 use super::desk::Desk;
 use super::exit::{Exit, Failure};
 use super::output::{self, Look, Style};
+use crate::process::Growing;
 use crate::store::Store;
 use crate::store::iterations::{self, Iteration};
 use crate::store::sessions::{self, Session};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
-use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -179,7 +180,7 @@ struct Copying {
     number: i64,
     path: String,
     /// Opened once it is there: the row of an iteration comes before its output.
-    file: Option<File>,
+    file: Option<Growing>,
     /// The start of a character whose end has not come yet.
     carry: Vec<u8>,
     mid_line: bool,
@@ -189,7 +190,7 @@ impl Copying {
     /// Prints what is there and was not printed yet.
     fn copy(&mut self, form: Form) -> Result<()> {
         if self.file.is_none() {
-            self.file = File::open(&self.path).ok();
+            self.file = Growing::open(Path::new(&self.path)).ok();
         }
         let Some(file) = &mut self.file else {
             return Ok(());

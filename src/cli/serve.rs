@@ -18,7 +18,12 @@ use tracing_subscriber::fmt::MakeWriter;
 /// Two threads: one may wait for a slow disk while the other keeps the promises of time.
 const WORKER_THREADS: usize = 2;
 
+/// Buffers from this size on go back to the system as soon as they are free.
+#[cfg(target_env = "gnu")]
+const LARGE_BUFFER_BYTES: i32 = 256 * 1024;
+
 pub fn serve(desk: Desk) -> Result<Exit> {
+    give_back_memory();
     start_log(&desk);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKER_THREADS)
@@ -28,6 +33,16 @@ pub fn serve(desk: Desk) -> Result<Exit> {
     // Reads that hang on a dead disk must not keep a stopped daemon alive.
     runtime.shutdown_background();
     Ok(Exit::Done)
+}
+
+/// The C library raises the size from which on it gives memory back with every large buffer it meets: after one line of megabytes
+/// each thread that reads would keep as much for itself.
+fn give_back_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: two plain numbers; before any other thread is there. Where it is refused, only more memory is used.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BUFFER_BYTES);
+    }
 }
 
 async fn work(desk: Desk) -> Result<()> {

@@ -10,7 +10,8 @@
 //!  look       how does it stand    ◄──  record                  ◄──  agent      start the program, contained
 //!  pidfd      wait for a process        (turn: names, lock)          watch      poll loop: time, signals, end of the tree
 //!  sweep      end a lost turn's tree                                 pump       capped copy of one stream
-//!  capture    short programs                                         signals · cgroup
+//!  growing    read while it grows  ◄──  (the output files)     ◄──  signals · cgroup
+//!  capture    short programs
 //!                               tree: find and signal processes by /proc (both sides)
 //! ```
 //!
@@ -20,6 +21,7 @@ mod agent;
 mod capture;
 mod cgroup;
 mod environment;
+mod growing;
 mod look;
 mod pidfd;
 mod pump;
@@ -39,6 +41,7 @@ use serde::{Deserialize, Serialize};
 pub use capture::{Captured, capture, capture_with};
 pub use cgroup::cgroup_delegated;
 pub use environment::allowed_environment;
+pub use growing::Growing;
 pub use look::{forget, look, variable_of_turn};
 pub use shim::shim_main;
 pub use supervise::Supervisor;
@@ -59,7 +62,7 @@ pub struct Program {
     pub stdout: PathBuf,
     /// Created with the first byte.
     pub stderr: PathBuf,
-    /// Per stream. What comes after it is drained and thrown away; the file then ends with a note.
+    /// Per stream. Of a longer one the beginning and the end are kept, with a note between them.
     pub output_cap_bytes: u64,
     pub deadline_ms: u64,
     /// The longest time without a byte on either stream; none: no such limit.

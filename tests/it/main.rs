@@ -8,6 +8,7 @@ mod fallback;
 mod inbox;
 mod keys;
 mod limits_of_agents;
+mod long_output;
 mod prices;
 mod process;
 mod real_tools;

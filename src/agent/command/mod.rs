@@ -75,13 +75,14 @@ impl Command {
         let supervisor = &self.supervision.supervisor;
         let run = supervisor.run(&turn.turn_record, &program, &environment, turn.stop.clone());
         tokio::pin!(run);
+        let mut more = false;
         let outcome = loop {
+            let pause = if more { Duration::ZERO } else { LOOK_EVERY };
             tokio::select! {
                 outcome = &mut run => break outcome?,
                 // Plain text says nothing of what it costs: it is enough to read its end at the end.
-                _ = tokio::time::sleep(LOOK_EVERY), if self.profile.format != Format::Text => {
-                    tail = read_on(tail).await?;
-                    self.tell(&turn, &mut tail).await;
+                _ = tokio::time::sleep(pause), if self.profile.format != Format::Text => {
+                    (tail, more) = self.read_on(&turn, tail).await?;
                 }
             }
         };
@@ -93,8 +94,10 @@ impl Command {
                 Ok(lost())
             }
             process::Outcome::Ended(ended) => {
-                tail = read_on(tail).await?;
-                self.tell(&turn, &mut tail).await;
+                more = true;
+                while more {
+                    (tail, more) = self.read_on(&turn, tail).await?;
+                }
                 Ok(self.conclude(tail, &program, &ended))
             }
         }
@@ -187,6 +190,17 @@ impl Command {
         }
     }
 
+    /// Reads a stretch of the output and passes it on; tells whether there may be more.
+    async fn read_on(&self, turn: &Turn, mut tail: Tail) -> Result<(Tail, bool)> {
+        let read = tokio::task::spawn_blocking(move || {
+            let more = tail.read_on()?;
+            anyhow::Ok((tail, more))
+        });
+        let (mut tail, more) = read.await??;
+        self.tell(turn, &mut tail).await;
+        Ok((tail, more))
+    }
+
     /// Passes on what the stream has told so far.
     async fn tell(&self, turn: &Turn, tail: &mut Tail) {
         let usage = self.usage(tail.stream.report());
@@ -251,7 +265,7 @@ impl Command {
             usage: self.usage(&report),
             failure: report
                 .failure
-                .map(|failure| self.named(failure))
+                .map(|failure| self.named(failure, ended))
                 .filter(|_| ended.cause != Cause::Stopped),
             final_text: report.final_text,
             unfinished: report.unfinished,
@@ -262,20 +276,18 @@ impl Command {
         }
     }
 
-    fn named(&self, failure: Failure) -> Failure {
+    fn named(&self, failure: Failure, ended: &Ended) -> Failure {
+        let hint = match failure.class {
+            FailureClass::Crash if ended.truncated => {
+                "; a part of its output was not kept: see process.output_cap_bytes and the room on the disk"
+            }
+            _ => "",
+        };
         Failure {
-            detail: format!("agent '{}' failed: {}", self.name, failure.detail),
+            detail: format!("agent '{}' failed: {}{hint}", self.name, failure.detail),
             ..failure
         }
     }
-}
-
-async fn read_on(mut tail: Tail) -> Result<Tail> {
-    tokio::task::spawn_blocking(move || {
-        tail.read_on()?;
-        Ok(tail)
-    })
-    .await?
 }
 
 fn limits_of(configured: &config::agent::Limits) -> process::Limits {

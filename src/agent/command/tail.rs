@@ -2,19 +2,21 @@
 //! said of a turn must follow from the file alone.
 
 use super::super::stream::{Format, Stream};
+use crate::process::Growing;
 use anyhow::{Context, Result};
-use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 const CHUNK_BYTES: usize = 64 * 1024;
+/// What is read at once: the tool calls in it wait in memory until they are told.
+const STRETCH_BYTES: usize = 1024 * 1024;
 /// Of plain text only the end matters.
 const TEXT_TAIL_BYTES: u64 = 512 * 1024;
 
 /// How far a file has been read.
 pub struct Tail {
     path: PathBuf,
-    offset: u64,
+    file: Option<Growing>,
     format: Format,
     pub stream: Stream,
 }
@@ -24,37 +26,38 @@ impl Tail {
     pub fn new(path: PathBuf, format: Format) -> Self {
         Self {
             path,
-            offset: 0,
+            file: None,
             format,
             stream: Stream::new(format),
         }
     }
 
-    /// Reads what is there and was not read before. Blocking.
-    pub fn read_on(&mut self) -> Result<()> {
-        let mut file = match File::open(&self.path) {
-            Ok(file) => file,
-            // The agent never started.
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            Err(error) => {
-                return Err(error).with_context(|| format!("cannot read {}", self.path.display()));
-            }
+    /// Reads a stretch of what is there and was not read before; tells whether there may be more. Blocking.
+    pub fn read_on(&mut self) -> Result<bool> {
+        self.feed()
+            .with_context(|| format!("cannot read {}", self.path.display()))
+    }
+
+    fn feed(&mut self) -> std::io::Result<bool> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => match Growing::open(&self.path) {
+                Ok(file) => self.file.insert(file),
+                // The agent never started.
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+                Err(error) => return Err(error),
+            },
         };
         if self.format == Format::Text {
-            let length = file.metadata()?.len();
-            self.offset = self.offset.max(length.saturating_sub(TEXT_TAIL_BYTES));
+            file.skip_to_last(TEXT_TAIL_BYTES)?;
         }
-        file.seek(SeekFrom::Start(self.offset))?;
         let mut chunk = vec![0; CHUNK_BYTES];
-        loop {
-            let read = match file.read(&mut chunk) {
-                Ok(0) => return Ok(()),
-                Ok(read) => read,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error.into()),
-            };
-            self.stream.feed(&chunk[..read]);
-            self.offset += read as u64;
+        for _ in 0..STRETCH_BYTES / CHUNK_BYTES {
+            match file.read(&mut chunk)? {
+                0 => return Ok(false),
+                read => self.stream.feed(&chunk[..read]),
+            }
         }
+        Ok(true)
     }
 }

@@ -25,8 +25,9 @@ struct Event<'a> {
     thread_id: Leaf<'a>,
     #[serde(borrow)]
     message: Leaf<'a>,
+    /// Boxed, for an event moves several times on its way out of the parser.
     #[serde(borrow)]
-    item: Option<Item<'a>>,
+    item: Option<Box<Item<'a>>>,
     #[serde(borrow)]
     usage: Option<Usage<'a>>,
     #[serde(borrow)]

@@ -37,7 +37,7 @@ async fn output_is_capped_with_a_note() {
     );
     assert_eq!(
         place.text("out"),
-        "0123456789\n[ralphd: output truncated after 10 bytes]\n"
+        "01234567\n[ralphd: 3 bytes left out here]\nbc"
     );
     assert_eq!(place.text("err"), "short");
 }
