@@ -59,7 +59,7 @@ impl Ralph {
             cancel: session.control == Some(Control::Cancel),
             pause: matches!(session.control, Some(Control::Pause | Control::PauseNow)),
             unread_guidance: self.unread_guidance().next().is_some(),
-            shutdown: *self.signals.shutdown.borrow(),
+            shutdown: *self.signals.shutdown.borrow() || *self.signals.stop.borrow(),
             iterations: gauge(session.iteration_count, Some(session.max_iterations), 1),
             wall_ms: gauge(
                 self.active_ms(now_ms),

@@ -223,6 +223,21 @@ pub fn resume(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<Applied> {
     Ok(Applied::Now)
 }
 
+/// Lets a wish take effect that came while a task of the session was claimed, now that it no longer is.
+pub(in crate::store) fn obey(
+    sql: &mut dyn Sql,
+    id: &str,
+    wish: Option<Control>,
+    at_ms: i64,
+) -> Result<()> {
+    match wish {
+        None => {}
+        Some(Control::Cancel) => drop(cancel(sql, id, at_ms)?),
+        Some(Control::Pause | Control::PauseNow) => drop(pause(sql, id, false, at_ms)?),
+    }
+    Ok(())
+}
+
 /// Whether a person's wish has taken effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applied {

@@ -236,3 +236,98 @@ async fn a_turn_without_a_claimant_is_cancelled_by_the_next_one() {
     assert_eq!(applied.unwrap(), Applied::Soon, "its agent may be running");
     assert_eq!(opened.status(&id).await, SessionState::Executing);
 }
+
+/// What is wished of a session between its loop's last look and the parking of its task.
+#[tokio::test]
+async fn a_wish_takes_effect_when_the_task_is_parked() {
+    type Wish = fn(&mut dyn Sql, &str) -> anyhow::Result<()>;
+    let cancel: Wish = |sql, id| sessions::cancel(sql, id, now_ms()).map(drop);
+    let pause: Wish = |sql, id| sessions::pause(sql, id, false, now_ms()).map(drop);
+    let withdraw: Wish = |sql, id| {
+        sessions::pause(sql, id, false, now_ms())?;
+        sessions::resume(sql, id, now_ms()).map(drop)
+    };
+    let limit = || Parking::Until {
+        at_ms: now_ms() + 3_600_000,
+        reason: "usage limit of a".to_owned(),
+    };
+    let busy = || Parking::WorkspaceBusy {
+        path: "/nowhere".to_owned(),
+        holder: "x".to_owned(),
+    };
+    use SessionState::{Cancelled, Executing, Paused};
+    for (name, wish, parking, expected, claimable) in [
+        ("a parked one", cancel, limit(), Cancelled, false),
+        ("a parked one", pause, limit(), Paused, false),
+        ("a parked one", withdraw, limit(), Executing, false),
+        ("one without a workspace", cancel, busy(), Cancelled, false),
+        ("one without a workspace", pause, busy(), Paused, false),
+        ("one that pauses", cancel, Parking::Paused, Cancelled, false),
+        ("one that pauses", pause, Parking::Paused, Paused, false),
+        (
+            "one that pauses",
+            withdraw,
+            Parking::Paused,
+            Executing,
+            true,
+        ),
+        ("a released one", pause, Parking::Released, Paused, false),
+    ] {
+        let opened = open();
+        let id = opened.create(&new_session()).await;
+        let claim = opened.claim("w").await.unwrap();
+        let target = id.clone();
+        let what = format!("{name}: {parking:?}");
+        opened
+            .store
+            .write(move |sql| {
+                wish(sql, &target)?;
+                tasks::park(sql, &claim, &parking, now_ms())
+            })
+            .await
+            .unwrap();
+        assert_eq!(opened.status(&id).await, expected, "{what}");
+        assert_eq!(opened.claim("w").await.is_some(), claimable, "{what}");
+        let wishes = opened.store.read(sessions::controlled).await.unwrap();
+        assert_eq!(wishes, [], "{what}");
+    }
+}
+
+#[tokio::test]
+async fn a_cancellation_is_not_forgotten_over_a_question_or_a_change_of_agents() {
+    let asks: fn(&mut dyn Sql, &Claim) -> anyhow::Result<()> = |sql, claim| {
+        let question = humans::NewQuestion {
+            id: new_id(),
+            kind: humans::HumanKind::Question,
+            question: "Which one?".to_owned(),
+            options: Vec::new(),
+            error: None,
+            expires_at_ms: now_ms() + 1000,
+        };
+        humans::ask(sql, claim, &question, now_ms())
+    };
+    let hands_over: fn(&mut dyn Sql, &Claim) -> anyhow::Result<()> = |sql, claim| {
+        let over = tasks::HandOver {
+            from: "a".to_owned(),
+            to: "b".to_owned(),
+            reason: None,
+            until_ms: None,
+            queued_since_ms: now_ms(),
+        };
+        tasks::hand_over(sql, claim, &over, now_ms())
+    };
+    for leave in [asks, hands_over] {
+        let opened = open();
+        let id = opened.create(&new_session()).await;
+        let claim = opened.claim("w").await.unwrap();
+        opened
+            .store
+            .write(move |sql| {
+                sessions::cancel(sql, &claim.session_id, now_ms())?;
+                leave(sql, &claim)
+            })
+            .await
+            .unwrap();
+        assert_eq!(opened.status(&id).await, SessionState::Cancelled);
+    }
+}

@@ -149,3 +149,22 @@ async fn caps_let_pass_what_has_room_and_nothing_else() {
     assert_eq!(claim(&by_session).await, None);
     assert_eq!(claim(&Caps::default()).await.as_ref(), Some(&ids[1]));
 }
+
+#[tokio::test]
+async fn a_released_task_keeps_its_place() {
+    let opened = open();
+    let now = now_ms();
+    let aged = |age_ms| NewSession {
+        created_at_ms: now - age_ms,
+        ..new_session()
+    };
+    let first = opened.create(&aged(20)).await;
+    opened.create(&aged(10)).await;
+    let claim = opened.claim("w").await.unwrap();
+    opened
+        .store
+        .write(move |sql| tasks::park(sql, &claim, &Parking::Released, now_ms()))
+        .await
+        .unwrap();
+    assert_eq!(opened.claim("next").await.unwrap().session_id, first);
+}
