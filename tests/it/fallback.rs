@@ -185,3 +185,96 @@ fn a_parked_session_reads_the_same_everywhere() {
     assert_eq!(json[0]["parked_reason"], "usage limit of claude");
     assert_eq!(json[0]["current_agent"], "claude");
 }
+
+#[test]
+fn one_that_costs_more_than_is_left_does_not_stand_in() {
+    let site = claude(Site::new(), &usage_limit("3600"), "\"dear\"")
+        .agent("dear", "echo TASK_COMPLETE")
+        .configure("cost_per_iteration = 9.0\n");
+    let daemon = Daemon::start(site);
+    daemon.drop_file("night.md", "---\nbudget: { usd: 5 }\n---\nGo.");
+    let parked = wait_for("a parked task", || {
+        let ended = daemon.session("night")?.end_reason;
+        assert_eq!(ended, None, "it can go on once the limit is lifted");
+        daemon.cell::<String>(
+            "SELECT parked_reason FROM tasks WHERE parked_until_ms IS NOT NULL",
+            [],
+        )
+    });
+    assert_eq!(parked, "usage limit of claude");
+    assert_eq!(daemon.runs("dear"), 0);
+}
+
+#[test]
+fn one_that_has_become_too_dear_waits_for_the_one_that_was_asked_for() {
+    let site = claude(Site::new(), &usage_limit("3600"), "\"dear\"")
+        .agent("dear", "echo \"turn $TURNS\"")
+        .configure("cost_per_iteration = 3.0\n");
+    let daemon = Daemon::start(site);
+    daemon.drop_file("night.md", "---\nbudget: { usd: 5 }\n---\nGo.");
+    let parked = wait_for("a parked task", || {
+        let ended = daemon.session("night")?.end_reason;
+        assert_eq!(ended, None, "it can go on once the limit is lifted");
+        daemon.cell::<String>(
+            "SELECT parked_reason FROM tasks WHERE parked_until_ms IS NOT NULL",
+            [],
+        )
+    });
+    assert_eq!(parked, "usage limit of claude");
+    assert_eq!(daemon.runs("dear"), 1);
+}
+
+#[test]
+fn a_stand_in_without_its_key_is_passed_over_and_the_session_goes_on() {
+    let site = claude(
+        Site::new(),
+        &usage_limit("3600"),
+        "[\"keyless\", \"other\"]",
+    )
+    .agent("keyless", "echo TASK_COMPLETE")
+    .configure("api_key_env = \"KEYLESS\"\napi_key_file = \"/nowhere/key\"\n")
+    .agent("other", "echo TASK_COMPLETE");
+    let daemon = Daemon::start(site);
+    daemon.drop_file("night.md", "Go.");
+    let session = daemon.ended("night");
+    assert_eq!(session.ending(), ("completed", "completed"));
+    assert_eq!(takers(&daemon), ["claude", "keyless", "other"]);
+    assert_eq!((session.iteration_count, daemon.runs("keyless")), (1, 0));
+    let (text, _) = daemon.outbox("night", &session);
+    assert!(text.contains("/nowhere/key: it is not there"), "{text}");
+}
+
+#[test]
+fn a_parked_session_can_be_paused_and_cancelled() {
+    let mut daemon = Daemon::start(claude(Site::new(), &usage_limit("3600"), "[]"));
+    daemon.drop_file("night.md", "Go.");
+    let parked = "SELECT parked_until_ms FROM tasks WHERE parked_until_ms IS NOT NULL";
+    let until: i64 = wait_for("a parked task", || daemon.cell(parked, []));
+    let id = daemon.session("night").unwrap().id;
+    daemon.ralphd(&["pause", "--now", &id]).done();
+    assert_eq!(daemon.session("night").unwrap().status, "paused");
+    daemon.kill9();
+    daemon.restart();
+    daemon.ralphd(&["resume", &id]).done();
+    assert_eq!(daemon.cell(parked, []), Some(until), "parked as before");
+    daemon.ralphd(&["cancel", &id]).done();
+    assert_eq!(daemon.ended("night").ending(), ("cancelled", "cancelled"));
+    assert_eq!(daemon.runs("claude"), 1);
+}
+
+#[test]
+fn who_goes_on_with_an_ended_session_begins_with_the_agent_that_was_asked_for() {
+    let site = claude(Site::new(), &usage_limit("3600"), "\"other\"")
+        .agent("other", "echo \"turn $TURNS\"");
+    let daemon = Daemon::start(site);
+    daemon.drop_file("night.md", "---\nmax_iterations: 1\n---\nGo.");
+    let session = daemon.ended("night");
+    assert_eq!(session.ending(), ("failed", "max_iterations"));
+    for verb in ["continue", "retry"] {
+        let next = daemon.ralphd(&[verb, &session.id]).done();
+        let next = daemon.ended(next.trim());
+        assert_eq!(next.ending(), ("failed", "max_iterations"), "{verb}");
+        let sql = "SELECT agent FROM sessions WHERE id = ?1";
+        assert_eq!(daemon.cell(sql, [&next.id]), Some("claude".to_owned()));
+    }
+}

@@ -73,11 +73,18 @@ impl Ralph {
         let profile = &member.profile;
         let keeps_limits = profile.unkeepable(&self.mission.budget).is_empty()
             && (!self.house.config.budget.is_set() || profile.knows_its_cost());
+        let affordable = self.mission.budget.usd.is_none_or(|usd| {
+            self.session.cost_usd + profile.cost_per_iteration.unwrap_or(0.0) <= usd
+        });
         let gave_up = self
             .turns_of(agent)
             .next_back()
             .is_some_and(|last| reacts(last, Reaction::Stop));
         let retries = self.house.config.defaults.transient_retries;
-        keeps_limits && !gave_up && self.transient_streak(agent) <= retries && member.is_there()
+        keeps_limits
+            && affordable
+            && !gave_up
+            && self.transient_streak(agent) <= retries
+            && member.is_there()
     }
 }

@@ -149,7 +149,7 @@ impl Ralph {
             .iter()
             .filter_map(|iteration| iteration.cost_usd);
         let dearest = costs.fold(0.0, f64::max);
-        self.cost_per_iteration()
+        self.cost_per_iteration(&self.agent)
             .or_else(|| (dearest > 0.0).then_some(dearest))
             .map(|expected| match self.mission.budget.usd {
                 Some(limit) => expected.min((limit - self.session.cost_usd).max(0.0)),

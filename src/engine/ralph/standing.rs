@@ -53,6 +53,7 @@ impl Ralph {
         let defaults = &self.house.config.defaults;
         let budget = &self.mission.budget;
         let session = &self.session;
+        let cost_of = |agent: &str| self.cost_per_iteration(agent).unwrap_or(0.0);
         let spent_tokens = session.input_tokens + session.output_tokens;
         Standing {
             last: self.last_turn(),
@@ -69,7 +70,8 @@ impl Ralph {
             usd: Gauge {
                 used: session.cost_usd,
                 limit: budget.usd,
-                next: self.cost_per_iteration().unwrap_or(0.0),
+                // Who stands in and is too dear is passed over, and does not end the session.
+                next: cost_of(&self.agent).min(cost_of(&session.agent)),
             },
             tokens: gauge(spent_tokens, budget.tokens.map(as_count), 0),
             tool_calls: gauge(session.tool_call_count, budget.tool_calls.map(as_count), 0),
@@ -110,8 +112,9 @@ impl Ralph {
         (now_ms - started - self.session.waited_ms).max(0)
     }
 
-    pub(super) fn cost_per_iteration(&self) -> Option<f64> {
-        let member = self.house.roster.member(&self.agent).ok()?;
+    /// What a turn of an agent is known to cost, where that was configured.
+    pub(super) fn cost_per_iteration(&self, agent: &str) -> Option<f64> {
+        let member = self.house.roster.member(agent).ok()?;
         member.profile.cost_per_iteration
     }
 

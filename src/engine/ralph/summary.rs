@@ -197,7 +197,7 @@ impl Ralph {
             );
         }
         // A summary is for the next iteration, and must not take its place.
-        let next = self.cost_per_iteration().unwrap_or(0.0);
+        let next = self.cost_per_iteration(&self.agent).unwrap_or(0.0);
         let spent = self.session.cost_usd + expected_usd + next;
         let over = budget.usd.filter(|usd| spent > *usd);
         over.map(|usd| format!("the budget of {usd:.2} USD leaves no room for it"))

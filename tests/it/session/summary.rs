@@ -204,3 +204,15 @@ fn a_stop_ends_the_summary_and_the_next_daemon_makes_it() {
     assert!(prompt(&daemon, &session, 2).contains("> He dug."));
     assert_eq!(daemon.runs("scribe"), 3);
 }
+
+#[test]
+fn a_limit_of_the_summarizer_parks_nobody() {
+    let limit = r#"printf '{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":%s,"rateLimitType":"five_hour"}}\n' $(($(date +%s) + 3600))
+        printf '{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"api_error":"usage_limit_reached","result":"You hit your limit"}\n'; exit 1"#;
+    let daemon = Daemon::start(site(WORKS, limit).configure("output = \"claude\"\n"));
+    daemon.drop_file("dig.md", "Dig.");
+    let session = daemon.ended("dig");
+    assert_eq!(session.ending(), ("completed", "completed"));
+    assert_eq!((session.iteration_count, reasons(&daemon).len()), (3, 2));
+    assert_eq!(daemon.events(&session, "task.parked"), 0);
+}
