@@ -90,7 +90,14 @@ impl Command {
                 // The next turn comes into the same workspace: what this one left must not be there any more.
                 let killed = process::sweep_aside(turn.id.clone()).await;
                 tracing::warn!(iteration = turn.id, killed, "a turn vanished with its shim");
-                Ok(lost())
+                tail = read_on(tail).await?;
+                self.tell(&turn, &mut tail).await;
+                // What it told of its cost was spent all the same.
+                let usage = self.usage(tail.stream.report());
+                Ok(Outcome {
+                    usage,
+                    ..without_words(TurnEnd::Lost, None)
+                })
             }
             process::Outcome::Ended(ended) => {
                 tail = read_on(tail).await?;
@@ -310,10 +317,6 @@ pub fn commission_environment(commission: &Commission) -> Vec<(String, String)> 
 /// The error output lies beside the output.
 pub fn error_file(output_file: &Path) -> PathBuf {
     output_file.with_extension("stderr.log")
-}
-
-fn lost() -> Outcome {
-    without_words(TurnEnd::Lost, None)
 }
 
 fn cannot_start(detail: String) -> Outcome {
