@@ -63,13 +63,14 @@ impl Agent for Command {
 
 impl Command {
     async fn take_turn(&self, turn: Turn) -> Result<Outcome> {
-        let program = match self.program(&turn) {
-            Ok(program) => program,
-            Err(error) => return Ok(cannot_start(error.to_string())),
-        };
+        // The key is made known here, before the program is told what to mask.
         let environment = match self.environment(&turn) {
             Ok(environment) => environment,
             Err(problem) => return Ok(cannot_start(format!("agent '{}': {problem}", self.name))),
+        };
+        let program = match self.program(&turn) {
+            Ok(program) => program,
+            Err(error) => return Ok(cannot_start(error.to_string())),
         };
         let mut tail = Tail::new(turn.output_file.clone(), self.profile.format);
         let supervisor = &self.supervision.supervisor;
@@ -122,7 +123,7 @@ impl Command {
             kill_grace_ms: self.supervision.kill_grace_ms,
             limits: limits_of(&self.profile.limits),
             secret_names: self.supervision.secret_names.clone(),
-            secrets: Vec::new(),
+            secrets: self.supervision.secrets.values(),
         })
     }
 
