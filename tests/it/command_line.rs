@@ -110,6 +110,10 @@ fn mistakes_in_the_call_are_told_with_code_2() {
         (&["run", "Go.", "--plan", "auto"], "plan"),
         (&["run", "  "], "objective"),
         (&["submit", "/nonexistent.md"], "/nonexistent.md"),
+        (
+            &["submit", "some words"],
+            "there is no file 'some words'; for an objective in words use 'ralphd run",
+        ),
         (&["frobnicate"], "frobnicate"),
     ] {
         let ran = site.ralphd(arguments);
