@@ -4,6 +4,7 @@
 use super::{Moved, tell_step};
 use crate::model::event::EventType;
 use crate::model::room::{Admission, Busy, Caps, admission};
+use crate::model::session::Control;
 use crate::model::task::{TaskState, TaskStep};
 use crate::store::driver::{Row, Sql, values};
 use crate::store::events::{self, About};
@@ -203,8 +204,8 @@ pub enum Parking {
 pub fn park(sql: &mut dyn Sql, claim: &Claim, parking: &Parking, at_ms: i64) -> Result<()> {
     let wish = sessions::expect(sql, &claim.session_id)?.control;
     let parking = match (parking, wish) {
-        // The pause was withdrawn before it began.
-        (Parking::Paused, None) => &Parking::Released,
+        // The pause was withdrawn before it began, or became a cancellation, which must find the task.
+        (Parking::Paused, None | Some(Control::Cancel)) => &Parking::Released,
         _ => parking,
     };
     set_parked(sql, claim, parking, at_ms)?;
