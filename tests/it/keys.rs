@@ -1,5 +1,6 @@
 //! Keys from files: the agent gets its key, and nobody else ever sees it.
 
+use crate::support::tools::usage_limit;
 use crate::support::{Daemon, Site, wait_for};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -187,13 +188,14 @@ fn a_key_that_json_escapes_is_masked_in_a_stream_of_json() {
 #[test]
 fn the_keys_of_all_agents_are_masked_in_the_output_of_each() {
     // The second has no key of its own, and finds the first one's; the check finds both.
-    let limited = r#"printf %s "$FIRST_LOGIN" >left.txt
-        printf '{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":%s,"rateLimitType":"five_hour"}}\n' $(($(date +%s) + 3600))
-        printf '{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"api_error":"usage_limit_reached","result":"You hit your limit"}\n'; exit 1"#;
+    let limited = format!(
+        "printf %s \"$FIRST_LOGIN\" >left.txt; {}",
+        usage_limit("3600")
+    );
     let goes_on = "cat left.txt; echo; printf %s \"$SECOND_LOGIN\" >>left.txt; echo TASK_COMPLETE";
     let site = Site::new();
     let here = site.root().display().to_string();
-    let site = site.agent("first", limited).configure(&format!(
+    let site = site.agent("first", &limited).configure(&format!(
         "output = \"claude\"\nfallback = \"second\"\napi_key_env = \"FIRST_LOGIN\"\napi_key_file = \"{here}/one\"\n"
     ));
     let site = site.agent("second", goes_on).configure(&format!(

@@ -1,17 +1,12 @@
 //! What the streams of real tools do to a session: limits are waited out, failures are told apart, spending is stopped.
 
+use crate::support::tools::usage_limit;
 use crate::support::{Daemon, Site, kill, wait_for};
 
 /// An agent that speaks like Claude Code; `$HERE`, `$TURNS` as in every script, `say` prints a final result.
 fn claude(script: &str) -> Site {
     let say = r#"say() { printf '{"type":"result","subtype":"success","is_error":false,"result":"%s","total_cost_usd":%s,"num_turns":1,"usage":{"input_tokens":100,"output_tokens":20}}\n' "$1" "${2:-0.5}"; }"#;
     Site::with_worker(&format!("{say}\n{script}")).configure("output = \"claude\"\n")
-}
-
-fn usage_limit(seconds_ahead: &str) -> String {
-    let event = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":%s,"rateLimitType":"five_hour"}}\n"#;
-    let result = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"api_error":"usage_limit_reached","result":"You hit your limit","total_cost_usd":0,"usage":{"input_tokens":0,"output_tokens":0}}\n"#;
-    format!("printf '{event}' $(($(date +%s) + {seconds_ahead})); printf '{result}'; exit 1")
 }
 
 #[test]

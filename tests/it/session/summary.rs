@@ -1,5 +1,6 @@
 //! A second agent sums up each iteration for the next: a help that costs what it costs, and never stands in the way.
 
+use crate::support::tools::usage_limit;
 use crate::support::{Daemon, Session, Site, kill, wait_for};
 use std::fs;
 
@@ -207,9 +208,8 @@ fn a_stop_ends_the_summary_and_the_next_daemon_makes_it() {
 
 #[test]
 fn a_limit_of_the_summarizer_parks_nobody() {
-    let limit = r#"printf '{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":%s,"rateLimitType":"five_hour"}}\n' $(($(date +%s) + 3600))
-        printf '{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"api_error":"usage_limit_reached","result":"You hit your limit"}\n'; exit 1"#;
-    let daemon = Daemon::start(site(WORKS, limit).configure("output = \"claude\"\n"));
+    let daemon =
+        Daemon::start(site(WORKS, &usage_limit("3600")).configure("output = \"claude\"\n"));
     daemon.drop_file("dig.md", "Dig.");
     let session = daemon.ended("dig");
     assert_eq!(session.ending(), ("completed", "completed"));
