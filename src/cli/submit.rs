@@ -134,6 +134,9 @@ pub fn conclude(desk: &Desk, session: &Session) -> Result<Exit> {
             );
             eprintln!("ralphd: answer with 'ralphd answer {id} TEXT'");
         }
+        SessionState::Cancelled => {
+            eprintln!("ralphd: session {id} was cancelled; go on with 'ralphd continue {id}'");
+        }
         status => {
             let detail = session
                 .end_detail

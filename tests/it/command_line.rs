@@ -84,6 +84,7 @@ fn a_run_that_somebody_cancels_says_so() {
     site.ralphd(&["cancel", &id]).done();
     let ran = Ran::from_output(child.wait_with_output().unwrap());
     assert_eq!(ran.code, Some(5), "{ran:?}");
+    assert!(ran.stderr.contains("was cancelled; go on with"), "{ran:?}");
     site.assert_nothing_runs();
 }
 

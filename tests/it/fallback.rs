@@ -229,6 +229,7 @@ fn a_parked_session_can_be_paused_and_cancelled() {
     assert_eq!(daemon.cell(parked, []), Some(until), "parked as before");
     daemon.ralphd(&["cancel", &id]).done();
     assert_eq!(daemon.ended("night").ending(), ("cancelled", "cancelled"));
+    assert_eq!(daemon.cell::<i64>(parked, []), None, "it waits for nothing");
     assert_eq!(daemon.runs("claude"), 1);
 }
 
