@@ -291,8 +291,10 @@ impl Ralph {
         let text = without_promise(&outcome.final_text, &self.mission.promise);
         let asked = *self.signals.stop.borrow();
         match (outcome.end, &outcome.failure) {
-            (TurnEnd::Stopped, _) if asked => SummaryEnd::Interrupted,
-            (TurnEnd::Stopped, _) => SummaryEnd::NotMade("a budget is used up".to_owned()),
+            (TurnEnd::Stopped | TurnEnd::Overspent, _) if asked => SummaryEnd::Interrupted,
+            (TurnEnd::Stopped | TurnEnd::Overspent, _) => {
+                SummaryEnd::NotMade("a budget is used up".to_owned())
+            }
             (TurnEnd::Lost, _) => SummaryEnd::NotMade("it vanished with its shim".to_owned()),
             (_, Some(failure)) => SummaryEnd::NotMade(failure.detail.clone()),
             (TurnEnd::TimedOut, None) => SummaryEnd::NotMade("it took too long".to_owned()),
