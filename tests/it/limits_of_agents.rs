@@ -150,3 +150,17 @@ fn what_a_lost_turn_has_cost_stays_in_the_ledger() {
     let sums = "SELECT cost_usd || ' ' || input_tokens FROM sessions";
     assert_eq!(daemon.cell(sums, []), Some("1.5 1400".to_owned()));
 }
+
+#[test]
+fn a_limit_that_is_said_to_be_over_is_waited_out_all_the_same() {
+    let daemon = Daemon::start(claude(&usage_limit("-5")));
+    daemon.drop_file("night.md", "Go.");
+    let ahead =
+        "SELECT parked_until_ms - unixepoch() * 1000 FROM tasks WHERE parked_until_ms IS NOT NULL";
+    let ahead: i64 = wait_for("a parked task", || {
+        assert!(daemon.runs("worker") < 9, "it is asked again and again");
+        daemon.cell(ahead, [])
+    });
+    assert!((20_000..90_000).contains(&ahead), "{ahead}");
+    assert_eq!(daemon.runs("worker"), 1);
+}

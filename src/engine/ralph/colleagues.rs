@@ -4,7 +4,7 @@ use super::Ralph;
 use super::standing::{failure_of, reacts, streak};
 use crate::model::failure::Reaction;
 use crate::model::fallback::Colleague;
-use crate::model::limit::Limit;
+use crate::model::limit::{Limit, named_end};
 use crate::store::iterations::Iteration;
 use crate::workspace::fingerprint::hash_of;
 
@@ -59,7 +59,9 @@ impl Ralph {
     fn limit_of(&self, agent: &str) -> Option<Limit> {
         let last = self.turns_of(agent).next_back()?;
         let unnamed = streak(self.turns_of(agent), |iteration| {
-            reacts(iteration, Reaction::Park) && iteration.reset_at_ms.is_none()
+            let ended_at_ms = iteration.ended_at_ms.unwrap_or_default();
+            reacts(iteration, Reaction::Park)
+                && named_end(iteration.reset_at_ms, ended_at_ms).is_none()
         });
         let seed = hash_of(&self.session.id);
         Limit::after(&failure_of(last)?, last.ended_at_ms?, unnamed, seed)
