@@ -59,6 +59,17 @@ impl Vault {
         inside.mask = Arc::new(Mask::new(all));
     }
 
+    /// All that is known now, for a program that masks its own output.
+    pub fn values(&self) -> Vec<String> {
+        let inside = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        inside
+            .given
+            .iter()
+            .chain(&inside.learned)
+            .cloned()
+            .collect()
+    }
+
     /// The mask of all that is known now.
     pub fn mask(&self) -> Arc<Mask> {
         let inside = self.0.read().unwrap_or_else(PoisonError::into_inner);

@@ -65,6 +65,8 @@ pub enum TurnEnd {
     TimedOut,
     /// Ended on purpose, by a person or the daemon.
     Stopped,
+    /// Ended by the daemon because it passed a limit of cost, tokens or tool calls.
+    Overspent,
     /// Vanished together with its shim; nothing is known of it.
     Lost,
 }

@@ -135,11 +135,12 @@ impl Facts<'_> {
     }
 
     fn wish(&self) -> Option<&'static str> {
-        match self.text("control").as_str() {
-            "pause" => Some("will pause after this iteration"),
-            "pause_now" => Some("is being paused"),
-            "cancel" => Some("is being cancelled"),
-            _ => None,
+        match self.optional("control").as_deref() {
+            Some("pause") => Some("will pause after this iteration"),
+            Some("pause_now") => Some("is being paused"),
+            Some("cancel") => Some("is being cancelled"),
+            Some(_) => None,
+            None => Some("will not be paused after all"),
         }
     }
 
@@ -288,6 +289,11 @@ mod tests {
                 "session.control",
                 json!({"control": "pause"}),
                 Some("will pause after this iteration"),
+            ),
+            (
+                "session.control",
+                json!({"control": null}),
+                Some("will not be paused after all"),
             ),
             ("task.running", json!({}), None),
             (

@@ -6,6 +6,7 @@ use super::exit::{Exit, Failure};
 use super::{follow, output};
 use crate::agent::roster::Roster;
 use crate::daemon;
+use crate::files::{Unreadable, read_regular};
 use crate::model::id::short;
 use crate::model::request::Request;
 use crate::model::session::{SessionState, Trigger};
@@ -133,6 +134,9 @@ pub fn conclude(desk: &Desk, session: &Session) -> Result<Exit> {
             );
             eprintln!("ralphd: answer with 'ralphd answer {id} TEXT'");
         }
+        SessionState::Cancelled => {
+            eprintln!("ralphd: session {id} was cancelled; go on with 'ralphd continue {id}'");
+        }
         status => {
             let detail = session
                 .end_detail
@@ -160,6 +164,17 @@ fn is_settled(session: &Session) -> bool {
     session.status.is_terminal() || session.status == SessionState::AwaitingHuman
 }
 
+/// Whoever gives words instead of a file is told how to give them.
+fn not_taken(path: &Path, problem: Unreadable) -> Failure {
+    let name = path.display();
+    Failure(match problem {
+        Unreadable::Missing => format!(
+            "there is no file '{name}'; for an objective in words use 'ralphd run \"…\"' or 'ralphd submit --objective \"…\"'"
+        ),
+        problem => format!("cannot take {name}: {problem}"),
+    })
+}
+
 /// The request of a file, of stdin, or of a plain objective; and the stem for its answer.
 pub fn read_request(
     desk: &Desk,
@@ -170,8 +185,8 @@ pub fn read_request(
     match (file, objective) {
         (Some(path), _) if path == Path::new("-") => Ok((parse(&from_stdin(max_bytes)?)?, None)),
         (Some(path), _) => {
-            let bytes = crate::files::read_regular(path, max_bytes)
-                .map_err(|problem| Failure(format!("cannot take {}: {problem}", path.display())))?;
+            let bytes =
+                read_regular(path, max_bytes).map_err(|problem| not_taken(path, problem))?;
             let text = String::from_utf8(bytes)
                 .map_err(|_| Failure(format!("{} is not UTF-8", path.display())))?;
             let request = parse(&text).with_context(|| format!("{}", path.display()))?;

@@ -21,7 +21,7 @@ impl Limit {
         if failure.class.reaction() != Reaction::Park {
             return None;
         }
-        let lifted = failure.reset_at_ms.unwrap_or_else(|| {
+        let lifted = named_end(failure.reset_at_ms, ended_at_ms).unwrap_or_else(|| {
             let pause = backoff_ms(LIMIT_BACKOFF_MS, streak).min(MAX_LIMIT_BACKOFF_MS);
             ended_at_ms.saturating_add(pause)
         });
@@ -41,6 +41,11 @@ impl Limit {
     pub fn of(&self, agent: &str) -> String {
         format!("{} of {agent}", self.class.as_str().replace('_', " "))
     }
+}
+
+/// When a limit was said to end, unless that was over already: clocks differ, and asking again at once would never end.
+pub fn named_end(reset_at_ms: Option<i64>, ended_at_ms: i64) -> Option<i64> {
+    reset_at_ms.filter(|reset_at_ms| *reset_at_ms > ended_at_ms)
 }
 
 /// A little after the limit is lifted, each session at another time: a twentieth of the wait, a minute at most.
@@ -64,6 +69,8 @@ mod tests {
         for (class, reset, streak, until) in [
             (FailureClass::UsageLimit, Some(9_000), 1, Some(9_000)),
             (FailureClass::RateLimit, None, 1, Some(65_000)),
+            (FailureClass::RateLimit, Some(4_000), 1, Some(65_000)),
+            (FailureClass::RateLimit, Some(5_000), 2, Some(125_000)),
             (FailureClass::RateLimit, None, 2, Some(125_000)),
             (FailureClass::RateLimit, None, 50, Some(1_805_000)),
             (FailureClass::UsageLimit, Some(i64::MAX), 1, Some(i64::MAX)),

@@ -37,10 +37,11 @@ impl Mask {
     pub fn new(values: impl IntoIterator<Item = String>) -> Self {
         let mut secrets: Vec<String> = Vec::new();
         for value in values {
-            secrets.extend(value.lines().map(|line| line.trim().to_owned()));
-            // As it stands inside a JSON text.
-            let escaped = serde_json::Value::from(value.as_str()).to_string();
-            secrets.push(escaped.trim_matches('"').to_owned());
+            let lines: Vec<&str> = value.lines().map(str::trim).collect();
+            secrets.extend(lines.iter().map(|line| (*line).to_owned()));
+            for text in lines.into_iter().chain([value.as_str()]) {
+                secrets.extend(escaped(text));
+            }
         }
         secrets.retain(|secret| secret.len() >= MIN_SECRET_BYTES);
         secrets.sort_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
@@ -114,6 +115,51 @@ impl Mask {
     }
 }
 
+/// A text as it stands inside a JSON text, and as it stands in one that is itself a string of another. Writers differ in what they
+/// escape beyond the necessary: all that is not ASCII, in small or capital digits; slashes; what HTML would take for its own.
+fn escaped(text: &str) -> Vec<String> {
+    let plain = in_json(text);
+    let not_ascii = |sign: char| !sign.is_ascii();
+    let html = |sign: char| matches!(sign, '<' | '>' | '&');
+    let small = by_number(&plain, not_ascii, false);
+    let mut forms = vec![
+        by_number(&plain, not_ascii, true),
+        by_number(&plain, html, false),
+        by_number(&small, html, false),
+        plain.replace('/', "\\/"),
+        small.replace('/', "\\/"),
+        plain,
+        small,
+    ];
+    let nested: Vec<String> = forms.iter().map(|form| in_json(form)).collect();
+    forms.extend(nested);
+    forms
+}
+
+/// Between the quotes of a JSON string.
+fn in_json(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+/// With some of its signs written as `\u00e9`.
+fn by_number(text: &str, which: impl Fn(char) -> bool, capital: bool) -> String {
+    let mut written = String::with_capacity(text.len());
+    for sign in text.chars() {
+        if !which(sign) {
+            written.push(sign);
+            continue;
+        }
+        for unit in sign.encode_utf16(&mut [0; 2]) {
+            written.push_str(&match capital {
+                true => format!("\\u{unit:04X}"),
+                false => format!("\\u{unit:04x}"),
+            });
+        }
+    }
+    written
+}
+
 /// A stream on its way through a mask. It holds back what might be the beginning of a secret.
 pub struct MaskedStream {
     mask: Mask,
@@ -167,6 +213,8 @@ mod tests {
             "hunter2",
             "line one!\nline two!",
             "quo\"te-secret",
+            "\"in quotes\"",
+            "grüße/<welt>",
         ];
         Mask::new(secrets.map(str::to_owned))
     }
@@ -181,6 +229,24 @@ mod tests {
             ("too short: hunter2", "too short: hunter2"),
             ("line one!", "[masked]"),
             (r#"{"key":"quo\"te-secret"}"#, r#"{"key":"[masked]"}"#),
+            (r#"{"key":"\"in quotes\""}"#, r#"{"key":"[masked]"}"#),
+            (
+                r#"{"key":"gr\u00fc\u00dfe/<welt>"}"#,
+                r#"{"key":"[masked]"}"#,
+            ),
+            (
+                r#"{"key":"gr\u00FC\u00DFe/<welt>"}"#,
+                r#"{"key":"[masked]"}"#,
+            ),
+            (r#"{"key":"grüße\/<welt>"}"#, r#"{"key":"[masked]"}"#),
+            (
+                r#"{"key":"grüße/\u003cwelt\u003e"}"#,
+                r#"{"key":"[masked]"}"#,
+            ),
+            (
+                r#"{"json":"{\"key\":\"quo\\\"te-secret\"}"}"#,
+                r#"{"json":"{\"key\":\"[masked]\"}"}"#,
+            ),
         ] {
             assert_eq!(mask().text(text), clean);
         }

@@ -43,10 +43,9 @@ pub struct Scheduler {
     worker_id: String,
     scope: Scope,
     caps: Caps,
-    active: HashMap<String, Active>,
-    work: JoinSet<(Claim, Result<()>)>,
-    /// Task ids by the runtime's handle, for work that panicked and cannot say whose it was.
-    handles: HashMap<tokio::task::Id, String>,
+    /// By the runtime's handle: a task that was given back may be claimed anew before its former work is over here.
+    active: HashMap<tokio::task::Id, Active>,
+    work: JoinSet<Result<()>>,
     shutdown: watch::Receiver<bool>,
 }
 
@@ -60,7 +59,6 @@ impl Scheduler {
             scope: Scope::All,
             active: HashMap::new(),
             work: JoinSet::new(),
-            handles: HashMap::new(),
             shutdown,
         }
     }
@@ -162,14 +160,9 @@ impl Scheduler {
             claim = claim.number,
             "task claimed"
         );
-        let (house, own) = (self.house.clone(), claim.clone());
-        let handle = self.work.spawn(async move {
-            let result = engine::execute(house, own.clone(), signals).await;
-            (own, result)
-        });
-        self.handles.insert(handle.id(), claim.task_id.clone());
-        self.active
-            .insert(claim.task_id.clone(), Active { claim, stop });
+        let execution = engine::execute(self.house.clone(), claim.clone(), signals);
+        let handle = self.work.spawn(execution);
+        self.active.insert(handle.id(), Active { claim, stop });
     }
 
     /// A cancelled session's turn is ended now, and so is one that is to pause at once.
@@ -205,18 +198,11 @@ impl Scheduler {
     }
 
     async fn conclude(&mut self, ended: Ended) {
-        let (id, claim, result) = match ended {
-            Ok((id, (claim, result))) => (id, Some(claim), result),
-            Err(panic) => (
-                panic.id(),
-                None,
-                Err(anyhow!("the loop broke down: {panic}")),
-            ),
+        let (id, result) = match ended {
+            Ok((id, result)) => (id, result),
+            Err(panic) => (panic.id(), Err(anyhow!("the loop broke down: {panic}"))),
         };
-        let task = self.handles.remove(&id).unwrap_or_default();
-        let active = self.active.remove(&task);
-        let (Some(claim), Err(error)) = (claim.or(active.map(|active| active.claim)), result)
-        else {
+        let (Some(Active { claim, .. }), Err(error)) = (self.active.remove(&id), result) else {
             return;
         };
         if error.is::<ClaimLost>() {
@@ -325,7 +311,7 @@ fn may_pass(error: &anyhow::Error) -> bool {
     })
 }
 
-type Ended = Result<(tokio::task::Id, (Claim, Result<()>)), tokio::task::JoinError>;
+type Ended = Result<(tokio::task::Id, Result<()>), tokio::task::JoinError>;
 
 fn sleep_until(next_ms: Option<i64>) -> Duration {
     let Some(next_ms) = next_ms else {

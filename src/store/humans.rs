@@ -62,6 +62,7 @@ pub struct NewQuestion {
 
 /// Puts a question to a person; the task gives up its claim and waits.
 pub fn ask(sql: &mut dyn Sql, claim: &Claim, new: &NewQuestion, at_ms: i64) -> Result<()> {
+    let wish = sessions::expect(sql, &claim.session_id)?.control;
     tasks::settle(sql, claim, TaskStep::Ask, &Settlement::default(), at_ms)?;
     sql.run(
         query!("humans_ask"),
@@ -89,7 +90,8 @@ pub fn ask(sql: &mut dyn Sql, claim: &Claim, new: &NewQuestion, at_ms: i64) -> R
         values![&claim.session_id, context.to_string()],
     )?;
     let about = About::task(&claim.session_id, &claim.task_id);
-    events::add(sql, about, EventType::HumanAsked, at_ms, &context)
+    events::add(sql, about, EventType::HumanAsked, at_ms, &context)?;
+    sessions::obey(sql, &claim.session_id, wish, at_ms)
 }
 
 /// The question a session waits on, if it does.

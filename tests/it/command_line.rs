@@ -84,6 +84,7 @@ fn a_run_that_somebody_cancels_says_so() {
     site.ralphd(&["cancel", &id]).done();
     let ran = Ran::from_output(child.wait_with_output().unwrap());
     assert_eq!(ran.code, Some(5), "{ran:?}");
+    assert!(ran.stderr.contains("was cancelled; go on with"), "{ran:?}");
     site.assert_nothing_runs();
 }
 
@@ -110,6 +111,10 @@ fn mistakes_in_the_call_are_told_with_code_2() {
         (&["run", "Go.", "--plan", "auto"], "plan"),
         (&["run", "  "], "objective"),
         (&["submit", "/nonexistent.md"], "/nonexistent.md"),
+        (
+            &["submit", "some words"],
+            "there is no file 'some words'; for an objective in words use 'ralphd run",
+        ),
         (&["frobnicate"], "frobnicate"),
     ] {
         let ran = site.ralphd(arguments);

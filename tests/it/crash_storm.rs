@@ -1,5 +1,6 @@
 //! The daemon killed again and again, at moments that only the seed knows, while requests come in.
 
+use crate::support::tools::usage_limit;
 use crate::support::{Daemon, Site, wait_for};
 use std::fs;
 use std::time::Duration;
@@ -29,10 +30,8 @@ fn kills() -> usize {
     })
 }
 
-#[test]
-fn every_session_completes_exactly_once_through_a_storm_of_kills() {
-    let script = "echo x >>steps; sleep 0.05; [ $(wc -l <steps) -ge 4 ] && echo TASK_COMPLETE || echo \"$(wc -l <steps) steps\"";
-    let site = Site::with_worker(script);
+/// Kills the daemon of a site again and again while requests come in; returns when all of them have completed, with their names.
+fn storm(site: Site) -> (Daemon, Vec<String>) {
     let mut daemon = Daemon::start(site);
     let mut moments = Moments(0x9E37_79B9_7F4A_7C15);
     let mut names = Vec::new();
@@ -61,15 +60,51 @@ fn every_session_completes_exactly_once_through_a_storm_of_kills() {
             "{name}: {:?}",
             session.end_detail
         );
-        assert_eq!(
-            session.iteration_count,
-            4,
-            "{name}: {:?}",
-            daemon.verdicts(&session)
-        );
         assert_eq!(daemon.events(&session, "session.completed"), 1);
     }
+    (daemon, names)
+}
+
+#[test]
+fn every_session_completes_exactly_once_through_a_storm_of_kills() {
+    let script = "echo x >>steps; sleep 0.05; [ $(wc -l <steps) -ge 4 ] && echo TASK_COMPLETE || echo \"$(wc -l <steps) steps\"";
+    let (daemon, names) = storm(Site::with_worker(script));
+    for name in &names {
+        let session = daemon.session(name).unwrap();
+        let verdicts = daemon.verdicts(&session);
+        assert_eq!(session.iteration_count, 4, "{name}: {verdicts:?}");
+    }
     assert_exactly_once(&daemon, names.len());
+}
+
+#[test]
+fn limits_stand_ins_and_summaries_are_paid_once_through_a_storm_of_kills() {
+    let works = "echo x >>steps; sleep 0.05; [ $(wc -l <steps) -ge 3 ] && echo TASK_COMPLETE || echo \"$(wc -l <steps) steps\"";
+    let site = Site::with_worker(&usage_limit("3600"))
+        .configure("output = \"claude\"\nfallback = \"other\"\n")
+        .agent("other", works)
+        .configure("cost_per_iteration = 1.0\n")
+        .agent("scribe", "sleep 0.05; echo 'He worked.'")
+        .configure(
+            "cost_per_iteration = 0.25\n[defaults]\nagent = \"worker\"\nsummarizer = \"scribe\"\n",
+        );
+    let (daemon, names) = storm(site);
+    for name in &names {
+        let session = daemon.session(name).unwrap();
+        let verdicts = daemon.verdicts(&session);
+        assert_eq!(
+            (session.iteration_count, verdicts.len()),
+            (3, 4),
+            "{name}: {verdicts:?}"
+        );
+        assert_eq!(daemon.events(&session, "agent.changed"), 1, "{name}");
+        assert_eq!(daemon.events(&session, "iteration.summarized"), 2, "{name}");
+        let cost = "SELECT cost_usd FROM sessions WHERE id = ?1";
+        assert_eq!(daemon.cell(cost, [&session.id]), Some(3.5), "{name}");
+    }
+    let runs = ["worker", "other", "scribe"].map(|agent| daemon.runs(agent));
+    assert_eq!(runs, [1, 3, 2].map(|each| each * names.len()));
+    daemon.assert_nothing_runs();
 }
 
 /// A killed daemon loses nothing: no turn was lost, and none ran twice.

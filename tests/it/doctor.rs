@@ -91,7 +91,7 @@ fn each_agent_is_tried_and_its_answer_told() {
             "fail",
             "set ANTHROPIC_API_KEY, or name a file in api_key_file, or run 'claude /login'",
         ),
-        ("try limited", "warn", "usage_limit: You've hit your limit"),
+        ("try limited", "warn", "usage limit: You've hit your limit"),
         ("try codex", "fail", "run 'codex login'"),
         ("try chatty", "warn", "but not with READY: Hello there"),
         (

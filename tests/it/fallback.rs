@@ -1,20 +1,7 @@
 //! While a limit shuts one agent out, another goes on: over restarts, within the session's limits, and back again.
 
+use crate::support::tools::{codex, usage_limit};
 use crate::support::{Daemon, Site, wait_for};
-
-/// Prints what Claude Code prints at a usage limit that ends in so many seconds.
-fn usage_limit(seconds: &str) -> String {
-    let event = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":%s,"rateLimitType":"five_hour"}}\n"#;
-    let result = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"api_error":"usage_limit_reached","result":"You hit your limit","total_cost_usd":0,"usage":{"input_tokens":0,"output_tokens":0}}\n"#;
-    format!("printf '{event}' $(($(date +%s) + {seconds})); printf '{result}'; exit 1")
-}
-
-/// A whole turn of codex with these last words.
-fn codex(words: &str) -> String {
-    format!(
-        r#"printf '%s\n' '{{"type":"item.completed","item":{{"id":"i","type":"agent_message","text":"{words}"}}}}' '{{"type":"turn.completed","usage":{{"input_tokens":1000,"cached_input_tokens":0,"output_tokens":10}}}}'"#
-    )
-}
 
 /// An agent whose output is read as claude's, with this list of fallbacks.
 fn claude(site: Site, script: &str, fallback: &str) -> Site {
@@ -184,4 +171,103 @@ fn a_parked_session_reads_the_same_everywhere() {
     assert_eq!(json[0]["parked_until_ms"], until_ms);
     assert_eq!(json[0]["parked_reason"], "usage limit of claude");
     assert_eq!(json[0]["current_agent"], "claude");
+}
+
+#[test]
+fn one_that_costs_more_than_is_left_does_not_stand_in() {
+    for (cost, runs) in [("9.0", 0), ("3.0", 1)] {
+        let site = claude(Site::new(), &usage_limit("3600"), "\"dear\"")
+            .agent("dear", "echo \"turn $TURNS\"")
+            .configure(&format!("cost_per_iteration = {cost}\n"));
+        let daemon = Daemon::start(site);
+        daemon.drop_file("night.md", "---\nbudget: { usd: 5 }\n---\nGo.");
+        let parked = wait_for("a parked task", || {
+            let ended = daemon.session("night")?.end_reason;
+            assert_eq!(ended, None, "it can go on once the limit is lifted");
+            daemon.cell::<String>(
+                "SELECT parked_reason FROM tasks WHERE parked_until_ms IS NOT NULL",
+                [],
+            )
+        });
+        assert_eq!(parked, "usage limit of claude");
+        assert_eq!(daemon.runs("dear"), runs);
+    }
+}
+
+#[test]
+fn a_stand_in_without_its_key_is_passed_over_and_the_session_goes_on() {
+    let site = claude(
+        Site::new(),
+        &usage_limit("3600"),
+        "[\"keyless\", \"other\"]",
+    )
+    .agent("keyless", "echo TASK_COMPLETE")
+    .configure("api_key_env = \"KEYLESS\"\napi_key_file = \"/nowhere/key\"\n")
+    .agent("other", "echo TASK_COMPLETE");
+    let daemon = Daemon::start(site);
+    daemon.drop_file("night.md", "Go.");
+    let session = daemon.ended("night");
+    assert_eq!(session.ending(), ("completed", "completed"));
+    assert_eq!(takers(&daemon), ["claude", "keyless", "other"]);
+    assert_eq!((session.iteration_count, daemon.runs("keyless")), (1, 0));
+    let (text, _) = daemon.outbox("night", &session);
+    assert!(text.contains("/nowhere/key: it is not there"), "{text}");
+}
+
+#[test]
+fn a_parked_session_can_be_paused_and_cancelled() {
+    let mut daemon = Daemon::start(claude(Site::new(), &usage_limit("3600"), "[]"));
+    daemon.drop_file("night.md", "Go.");
+    let parked = "SELECT parked_until_ms FROM tasks WHERE parked_until_ms IS NOT NULL";
+    let until: i64 = wait_for("a parked task", || daemon.cell(parked, []));
+    let id = daemon.session("night").unwrap().id;
+    daemon.ralphd(&["pause", "--now", &id]).done();
+    assert_eq!(daemon.session("night").unwrap().status, "paused");
+    daemon.kill9();
+    daemon.restart();
+    daemon.ralphd(&["resume", &id]).done();
+    assert_eq!(daemon.cell(parked, []), Some(until), "parked as before");
+    daemon.ralphd(&["cancel", &id]).done();
+    assert_eq!(daemon.ended("night").ending(), ("cancelled", "cancelled"));
+    assert_eq!(daemon.cell::<i64>(parked, []), None, "it waits for nothing");
+    assert_eq!(daemon.runs("claude"), 1);
+}
+
+#[test]
+fn who_goes_on_with_an_ended_session_begins_with_the_agent_that_was_asked_for() {
+    let site = claude(Site::new(), &usage_limit("3600"), "\"other\"")
+        .agent("other", "echo \"turn $TURNS\"");
+    let daemon = Daemon::start(site);
+    daemon.drop_file("night.md", "---\nmax_iterations: 1\n---\nGo.");
+    let session = daemon.ended("night");
+    assert_eq!(session.ending(), ("failed", "max_iterations"));
+    for verb in ["continue", "retry"] {
+        let next = daemon.ralphd(&[verb, &session.id]).done();
+        let next = daemon.ended(next.trim());
+        assert_eq!(next.ending(), ("failed", "max_iterations"), "{verb}");
+        let sql = "SELECT agent FROM sessions WHERE id = ?1";
+        assert_eq!(daemon.cell(sql, [&next.id]), Some("claude".to_owned()));
+    }
+}
+
+#[test]
+fn a_stand_in_at_work_can_be_cancelled_and_its_claim_is_kept() {
+    let waits = "echo $$ >\"$HERE/pid\"; while :; do sleep 0.02; done";
+    let site = claude(Site::new(), &usage_limit("3600"), "\"other\"")
+        .agent("other", waits)
+        .configure("[queue]\nlease = \"2s\"\nheartbeat = \"200ms\"\n");
+    let daemon = Daemon::start(site);
+    daemon.drop_file("night.md", "Go.");
+    let lease = "SELECT lease_until_ms FROM tasks WHERE agent = 'other' AND status = 'running'";
+    wait_for("the stand-in", || (daemon.runs("other") == 1).then_some(()));
+    let first: i64 = daemon.cell(lease, []).unwrap();
+    wait_for("the claim to be renewed", || {
+        (daemon.cell::<i64>(lease, [])? > first).then_some(())
+    });
+    let id = daemon.session("night").unwrap().id;
+    daemon.ralphd(&["cancel", &id]).done();
+    let session = daemon.ended("night");
+    assert_eq!(session.ending(), ("cancelled", "cancelled"));
+    assert_eq!(daemon.events(&session, "task.rescued"), 0);
+    daemon.assert_nothing_runs();
 }

@@ -1,5 +1,6 @@
 //! Keys from files: the agent gets its key, and nobody else ever sees it.
 
+use crate::support::tools::usage_limit;
 use crate::support::{Daemon, Site, wait_for};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -144,4 +145,67 @@ fn a_running_turn_is_adopted_although_its_key_file_is_gone() {
         "",
         "the key is that of the turn, not of the file"
     );
+}
+
+#[test]
+fn a_key_that_json_escapes_is_masked_in_a_stream_of_json() {
+    let key = "sk-planted-\"q\\b/é<0123456789>\"";
+    // As different tools write it: serde, with ASCII only, with careful slashes and brackets, and JSON within JSON.
+    let script = r#"cat "$HERE/stream"; cat "$HERE/stream" >&2"#;
+    let file = "HERE/key";
+    let site = with_key(script, file).configure("output = \"claude\"\n");
+    write_key(&site.file("key"), key, 0o600);
+    let plain = serde_json::json!(key).to_string();
+    let inner = &plain[1..plain.len() - 1];
+    let nested = serde_json::json!({"arguments": format!("{{\"key\": {plain}}}")}).to_string();
+    let forms = [
+        inner.to_owned(),
+        inner.replace('é', "\\u00e9"),
+        inner.replace('é', "\\u00E9"),
+        inner.replace('/', "\\/"),
+        inner.replace('<', "\\u003c").replace('>', "\\u003e"),
+    ];
+    let line = |text: &str| {
+        format!(
+            r#"{{"type":"assistant","message":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#
+        )
+    };
+    let mut stream: Vec<String> = forms.iter().map(|form| line(form)).collect();
+    stream.push(nested);
+    stream.push(format!(
+        r#"{{"type":"result","subtype":"success","is_error":false,"result":"It is {inner}\nTASK_COMPLETE","total_cost_usd":0.1}}"#
+    ));
+    fs::write(site.file("stream"), stream.join("\n")).unwrap();
+    let daemon = Daemon::start(site);
+    daemon.drop_file("leak.md", "Leak it.");
+    let session = daemon.ended("leak");
+    assert_eq!(session.ending(), ("completed", "completed"));
+    assert_eq!(session.answer(), "It is [masked]");
+    daemon.outbox("leak", &session);
+    assert_eq!(found_in(&daemon.state()), "");
+}
+
+#[test]
+fn the_keys_of_all_agents_are_masked_in_the_output_of_each() {
+    // The second has no key of its own, and finds the first one's; the check finds both.
+    let limited = format!(
+        "printf %s \"$FIRST_LOGIN\" >left.txt; {}",
+        usage_limit("3600")
+    );
+    let goes_on = "cat left.txt; echo; printf %s \"$SECOND_LOGIN\" >>left.txt; echo TASK_COMPLETE";
+    let site = Site::new();
+    let here = site.root().display().to_string();
+    let site = site.agent("first", &limited).configure(&format!(
+        "output = \"claude\"\nfallback = \"second\"\napi_key_env = \"FIRST_LOGIN\"\napi_key_file = \"{here}/one\"\n"
+    ));
+    let site = site.agent("second", goes_on).configure(&format!(
+        "api_key_env = \"SECOND_LOGIN\"\napi_key_file = \"{here}/two\"\n"
+    ));
+    write_key(&site.file("one"), FIRST, 0o600);
+    write_key(&site.file("two"), SECOND, 0o600);
+    let daemon = Daemon::start(site);
+    let verify = "verify: cat left.txt; rm left.txt";
+    daemon.drop_file("leak.md", &format!("---\n{verify}\n---\nLeak it."));
+    assert_eq!(daemon.ended("leak").ending(), ("completed", "completed"));
+    assert_eq!(found_in(&daemon.state()), "");
 }

@@ -1,17 +1,12 @@
 //! What the streams of real tools do to a session: limits are waited out, failures are told apart, spending is stopped.
 
-use crate::support::{Daemon, Site, wait_for};
+use crate::support::tools::usage_limit;
+use crate::support::{Daemon, Site, kill, wait_for};
 
 /// An agent that speaks like Claude Code; `$HERE`, `$TURNS` as in every script, `say` prints a final result.
 fn claude(script: &str) -> Site {
     let say = r#"say() { printf '{"type":"result","subtype":"success","is_error":false,"result":"%s","total_cost_usd":%s,"num_turns":1,"usage":{"input_tokens":100,"output_tokens":20}}\n' "$1" "${2:-0.5}"; }"#;
     Site::with_worker(&format!("{say}\n{script}")).configure("output = \"claude\"\n")
-}
-
-fn usage_limit(seconds_ahead: &str) -> String {
-    let event = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":%s,"rateLimitType":"five_hour"}}\n"#;
-    let result = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"api_error":"usage_limit_reached","result":"You hit your limit","total_cost_usd":0,"usage":{"input_tokens":0,"output_tokens":0}}\n"#;
-    format!("printf '{event}' $(($(date +%s) + {seconds_ahead})); printf '{result}'; exit 1")
 }
 
 #[test]
@@ -131,4 +126,41 @@ fn a_refused_login_stops_at_once_and_says_so() {
         .cell("SELECT failure_class FROM iterations", [])
         .unwrap();
     assert_eq!(class, "auth");
+}
+
+#[test]
+fn what_a_lost_turn_has_cost_stays_in_the_ledger() {
+    let spends = r#"printf '%s\n' '{"type":"step_finish","sessionID":"s","part":{"type":"step-finish","reason":"stop","cost":0.75,"tokens":{"input":700,"output":30,"reasoning":0,"cache":{"read":0,"write":0}}}}'
+        touch "$HERE/spent"; until [ -e "$HERE/go" ]; do sleep 0.02; done
+        printf '%s\n' '{"type":"text","sessionID":"s","part":{"type":"text","text":"TASK_COMPLETE"}}'"#;
+    let daemon = Daemon::start(Site::with_worker(spends).configure("output = \"opencode\"\n"));
+    daemon.drop_file("job.md", "Go.");
+    wait_for("the spending", || {
+        (daemon.cell("SELECT cost_usd FROM sessions", []) == Some(0.75)).then_some(())
+    });
+    daemon.shims().into_iter().for_each(kill);
+    wait_for("the next turn", || {
+        (daemon.runs("worker") == 2).then_some(())
+    });
+    std::fs::write(daemon.file("go"), "").unwrap();
+    let session = daemon.ended("job");
+    assert_eq!(session.ending(), ("completed", "completed"));
+    let costs: Vec<f64> = daemon.column("SELECT cost_usd FROM iterations ORDER BY number", []);
+    assert_eq!(costs, [0.75, 0.75]);
+    let sums = "SELECT cost_usd || ' ' || input_tokens FROM sessions";
+    assert_eq!(daemon.cell(sums, []), Some("1.5 1400".to_owned()));
+}
+
+#[test]
+fn a_limit_that_is_said_to_be_over_is_waited_out_all_the_same() {
+    let daemon = Daemon::start(claude(&usage_limit("-5")));
+    daemon.drop_file("night.md", "Go.");
+    let ahead =
+        "SELECT parked_until_ms - unixepoch() * 1000 FROM tasks WHERE parked_until_ms IS NOT NULL";
+    let ahead: i64 = wait_for("a parked task", || {
+        assert!(daemon.runs("worker") < 9, "it is asked again and again");
+        daemon.cell(ahead, [])
+    });
+    assert!((20_000..90_000).contains(&ahead), "{ahead}");
+    assert_eq!(daemon.runs("worker"), 1);
 }

@@ -1,15 +1,7 @@
 //! What tokens cost, for tools that do not tell: priced by their model, live, or refused under a limit that could not be kept.
 
+use crate::support::tools::codex;
 use crate::support::{Daemon, Site, wait_for};
-
-/// A final message as codex prints it, with the sums of its thread.
-fn codex(words: &str) -> String {
-    format!(
-        r#"echo '{{"type":"thread.started","thread_id":"t"}}'
-        echo '{{"type":"item.completed","item":{{"id":"i","type":"agent_message","text":"{words}"}}}}'
-        echo '{{"type":"turn.completed","usage":{{"input_tokens":1000000,"cached_input_tokens":800000,"output_tokens":100000}}}}'"#
-    )
-}
 
 fn rejection(daemon: &Daemon, name: &str) -> String {
     wait_for("the rejection", || {

@@ -160,3 +160,16 @@ fn twelve_planted_secrets_are_found_nowhere() {
     );
     assert!(!log.contains("sk-planted") && !shown.contains("sk-planted"));
 }
+
+#[test]
+fn an_iteration_that_costs_too_much_is_ended_and_counts() {
+    let step = r#"{"type":"step_finish","sessionID":"s","part":{"type":"step-finish","reason":"tool-calls","tokens":{"input":10,"output":1},"cost":1.0}}"#;
+    let site = Site::with_worker(&format!("while :; do echo '{step}'; sleep 0.3; done"))
+        .configure("output = \"opencode\"\n[budget]\niteration_usd = 1.5\n");
+    let daemon = Daemon::start(site);
+    daemon.drop_file("burn.md", "---\nmax_iterations: 2\n---\nGo.");
+    let session = daemon.ended("burn");
+    assert_eq!(session.ending(), ("failed", "max_iterations"));
+    assert_eq!((session.iteration_count, daemon.runs("worker")), (2, 2));
+    daemon.assert_nothing_runs();
+}

@@ -63,13 +63,14 @@ impl Agent for Command {
 
 impl Command {
     async fn take_turn(&self, turn: Turn) -> Result<Outcome> {
-        let program = match self.program(&turn) {
-            Ok(program) => program,
-            Err(error) => return Ok(cannot_start(error.to_string())),
-        };
+        // The key is made known here, before the program is told what to mask.
         let environment = match self.environment(&turn) {
             Ok(environment) => environment,
             Err(problem) => return Ok(cannot_start(format!("agent '{}': {problem}", self.name))),
+        };
+        let program = match self.program(&turn) {
+            Ok(program) => program,
+            Err(error) => return Ok(cannot_start(error.to_string())),
         };
         let mut tail = Tail::new(turn.output_file.clone(), self.profile.format);
         let supervisor = &self.supervision.supervisor;
@@ -91,7 +92,14 @@ impl Command {
                 // The next turn comes into the same workspace: what this one left must not be there any more.
                 let killed = process::sweep_aside(turn.id.clone()).await;
                 tracing::warn!(iteration = turn.id, killed, "a turn vanished with its shim");
-                Ok(lost())
+                tail = read_on(tail).await?;
+                self.tell(&turn, &mut tail).await;
+                // What it told of its cost was spent all the same.
+                let usage = self.usage(tail.stream.report());
+                Ok(Outcome {
+                    usage,
+                    ..without_words(TurnEnd::Lost, None)
+                })
             }
             process::Outcome::Ended(ended) => {
                 more = true;
@@ -118,7 +126,7 @@ impl Command {
             kill_grace_ms: self.supervision.kill_grace_ms,
             limits: limits_of(&self.profile.limits),
             secret_names: self.supervision.secret_names.clone(),
-            secrets: Vec::new(),
+            secrets: self.supervision.secrets.values(),
         })
     }
 
@@ -322,10 +330,6 @@ pub fn commission_environment(commission: &Commission) -> Vec<(String, String)> 
 /// The error output lies beside the output.
 pub fn error_file(output_file: &Path) -> PathBuf {
     output_file.with_extension("stderr.log")
-}
-
-fn lost() -> Outcome {
-    without_words(TurnEnd::Lost, None)
 }
 
 fn cannot_start(detail: String) -> Outcome {

@@ -163,12 +163,16 @@ fn used(outcome: &Outcome) -> String {
 
 fn failed(member: &Member, failure: &Failure) -> (Level, String) {
     use FailureClass::{Auth, Configuration, Overloaded, RateLimit, UsageLimit};
-    let prefix = format!("agent '{}' failed: ", member.name);
-    let words = failure
+    // The line begins with the agent's name already.
+    let named = failure
         .detail
-        .strip_prefix(&prefix)
-        .unwrap_or(&failure.detail);
-    let mut detail = format!("{}: {}", failure.class, words.trim_end_matches('.'));
+        .strip_prefix(&format!("agent '{}'", member.name));
+    let words = named.map_or(failure.detail.as_str(), |words| {
+        let words = words.strip_prefix(" failed").unwrap_or(words);
+        words.trim_start_matches([':', ' '])
+    });
+    let class = failure.class.as_str().replace('_', " ");
+    let mut detail = format!("{class}: {}", words.trim_end_matches('.'));
     if let Some(until) = failure.reset_at_ms {
         detail.push_str(&format!("; until {}", output::local_time(until)));
     }

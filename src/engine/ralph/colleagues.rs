@@ -4,7 +4,7 @@ use super::Ralph;
 use super::standing::{failure_of, reacts, streak};
 use crate::model::failure::Reaction;
 use crate::model::fallback::Colleague;
-use crate::model::limit::Limit;
+use crate::model::limit::{Limit, named_end};
 use crate::store::iterations::Iteration;
 use crate::workspace::fingerprint::hash_of;
 
@@ -59,7 +59,9 @@ impl Ralph {
     fn limit_of(&self, agent: &str) -> Option<Limit> {
         let last = self.turns_of(agent).next_back()?;
         let unnamed = streak(self.turns_of(agent), |iteration| {
-            reacts(iteration, Reaction::Park) && iteration.reset_at_ms.is_none()
+            let ended_at_ms = iteration.ended_at_ms.unwrap_or_default();
+            reacts(iteration, Reaction::Park)
+                && named_end(iteration.reset_at_ms, ended_at_ms).is_none()
         });
         let seed = hash_of(&self.session.id);
         Limit::after(&failure_of(last)?, last.ended_at_ms?, unnamed, seed)
@@ -73,11 +75,18 @@ impl Ralph {
         let profile = &member.profile;
         let keeps_limits = profile.unkeepable(&self.mission.budget).is_empty()
             && (!self.house.config.budget.is_set() || profile.knows_its_cost());
+        let affordable = self.mission.budget.usd.is_none_or(|usd| {
+            self.session.cost_usd + profile.cost_per_iteration.unwrap_or(0.0) <= usd
+        });
         let gave_up = self
             .turns_of(agent)
             .next_back()
             .is_some_and(|last| reacts(last, Reaction::Stop));
         let retries = self.house.config.defaults.transient_retries;
-        keeps_limits && !gave_up && self.transient_streak(agent) <= retries && member.is_there()
+        keeps_limits
+            && affordable
+            && !gave_up
+            && self.transient_streak(agent) <= retries
+            && member.is_there()
     }
 }

@@ -142,7 +142,9 @@ fn verdict_of(outcome: &Outcome, terms: &Terms<'_>, empty_streak: u32) -> (Verdi
         TurnEnd::Lost => (Verdict::Lost, false),
         TurnEnd::Stopped => (Verdict::Cancelled, false),
         // Killed after its final words: they are judged like any others.
-        TurnEnd::TimedOut if kept() => (Verdict::Promised, true),
+        TurnEnd::TimedOut | TurnEnd::Overspent if kept() => (Verdict::Promised, true),
+        // It counts: where the limit is that of one iteration, nothing else would ever end the loop.
+        TurnEnd::Overspent => (Verdict::Cancelled, true),
         _ => match &outcome.failure {
             Some(failure) => verdict_on_failure(failure.class),
             None if kept() => (Verdict::Promised, true),
@@ -211,6 +213,8 @@ mod tests {
             (TimedOut, "not yet", 0, (Verdict::TimedOut, true)),
             (TimedOut, "", 0, (Verdict::TimedOut, true)),
             (Stopped, "DONE", 0, (Verdict::Cancelled, false)),
+            (Overspent, "working", 0, (Verdict::Cancelled, true)),
+            (Overspent, "working\nDONE", 0, (Verdict::Promised, true)),
             (Lost, "", 0, (Verdict::Lost, false)),
         ] {
             assert_eq!(

@@ -73,7 +73,7 @@ impl Ralph {
                 let question = self.agents_question();
                 self.ask(question).await
             }
-            Stop::Paused => self.pause().await,
+            Stop::Paused => self.park(Parking::Paused).await,
             Stop::Shutdown => self.park(Parking::Released).await,
             Stop::HandOver { to, limit } => self.hand_over(to, limit).await,
             Stop::Wait { until_ms, reason } => {
@@ -176,19 +176,6 @@ impl Ralph {
         self.house
             .store
             .write(move |sql| humans::ask(sql, &claim, &new, now_ms()))
-            .await
-    }
-
-    async fn pause(self) -> Result<()> {
-        let claim = self.claim;
-        self.house
-            .store
-            .write(move |sql| {
-                let at_ms = now_ms();
-                tasks::park(sql, &claim, &Parking::Paused, at_ms)?;
-                sessions::step(sql, &claim.session_id, SessionStep::Pause, at_ms)?;
-                Ok(())
-            })
             .await
     }
 

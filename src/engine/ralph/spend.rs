@@ -4,7 +4,7 @@
 use super::Ralph;
 use super::turn::UnderWay;
 use crate::agent::stream::ToolCall;
-use crate::agent::{self, Agent, Outcome, TurnReport};
+use crate::agent::{self, Agent, Outcome, TurnEnd, TurnReport};
 use crate::clock::now_ms;
 use crate::model::session::EndReason;
 use crate::model::stop::Stop;
@@ -48,7 +48,8 @@ impl Ralph {
         let mut outside = self.signals.stop.clone();
         let run = agent.run(turn(stopped, reports));
         tokio::pin!(run);
-        let outcome = loop {
+        let mut overspent = false;
+        let mut outcome = loop {
             let going_on = !*stop.borrow();
             tokio::select! {
                 outcome = &mut run => break outcome?,
@@ -56,7 +57,8 @@ impl Ralph {
                     stop.send_replace(true);
                 }
                 Some(report) = told.recv() => {
-                    if self.write_down(account, &mut log, report).await? && going_on {
+                    overspent |= self.write_down(account, &mut log, report).await?;
+                    if overspent && going_on {
                         tracing::warn!(session = self.session.id, "a budget is used up: the turn is ended");
                         stop.send_replace(true);
                     }
@@ -65,7 +67,13 @@ impl Ralph {
         };
         // What was told at the very end still waits; of a short turn that is all there is.
         while let Ok(report) = told.try_recv() {
-            self.write_down(account, &mut log, report).await?;
+            overspent |= self.write_down(account, &mut log, report).await?;
+        }
+        // Found in the rows and not remembered, so that a daemon that adopts the ended turn comes to the same end.
+        if overspent && outcome.end == TurnEnd::Stopped {
+            outcome.end = TurnEnd::Overspent;
+            let remark = "ended because it passed a limit of cost, tokens or tool calls";
+            outcome.warnings.push(remark.to_owned());
         }
         Ok(outcome)
     }
@@ -149,7 +157,7 @@ impl Ralph {
             .iter()
             .filter_map(|iteration| iteration.cost_usd);
         let dearest = costs.fold(0.0, f64::max);
-        self.cost_per_iteration()
+        self.cost_per_iteration(&self.agent)
             .or_else(|| (dearest > 0.0).then_some(dearest))
             .map(|expected| match self.mission.budget.usd {
                 Some(limit) => expected.min((limit - self.session.cost_usd).max(0.0)),

@@ -89,13 +89,14 @@ impl Ralph {
         let defaults = &self.house.config.defaults;
         let budget = &self.mission.budget;
         let session = &self.session;
+        let cost_of = |agent: &str| self.cost_per_iteration(agent).unwrap_or(0.0);
         let spent_tokens = session.input_tokens + session.output_tokens;
         Standing {
             last: self.last_turn(),
             cancel: session.control == Some(Control::Cancel),
             pause: matches!(session.control, Some(Control::Pause | Control::PauseNow)),
             unread_guidance: self.unread_guidance().next().is_some(),
-            shutdown: *self.signals.shutdown.borrow(),
+            shutdown: *self.signals.shutdown.borrow() || *self.signals.stop.borrow(),
             iterations: gauge(session.iteration_count, Some(session.max_iterations), 1),
             wall_ms: gauge(
                 self.active_ms(now_ms),
@@ -105,7 +106,8 @@ impl Ralph {
             usd: Gauge {
                 used: session.cost_usd,
                 limit: budget.usd,
-                next: self.cost_per_iteration().unwrap_or(0.0),
+                // Who stands in and is too dear is passed over, and does not end the session.
+                next: cost_of(&self.agent).min(cost_of(&session.agent)),
             },
             tokens: gauge(spent_tokens, budget.tokens.map(as_count), 0),
             tool_calls: gauge(session.tool_call_count, budget.tool_calls.map(as_count), 0),
@@ -146,8 +148,9 @@ impl Ralph {
         (now_ms - started - self.session.waited_ms).max(0)
     }
 
-    pub(super) fn cost_per_iteration(&self) -> Option<f64> {
-        let member = self.house.roster.member(&self.agent).ok()?;
+    /// What a turn of an agent is known to cost, where that was configured.
+    pub(super) fn cost_per_iteration(&self, agent: &str) -> Option<f64> {
+        let member = self.house.roster.member(agent).ok()?;
         member.profile.cost_per_iteration
     }
 

@@ -197,7 +197,7 @@ impl Ralph {
             );
         }
         // A summary is for the next iteration, and must not take its place.
-        let next = self.cost_per_iteration().unwrap_or(0.0);
+        let next = self.cost_per_iteration(&self.agent).unwrap_or(0.0);
         let spent = self.session.cost_usd + expected_usd + next;
         let over = budget.usd.filter(|usd| spent > *usd);
         over.map(|usd| format!("the budget of {usd:.2} USD leaves no room for it"))
@@ -291,8 +291,10 @@ impl Ralph {
         let text = without_promise(&outcome.final_text, &self.mission.promise);
         let asked = *self.signals.stop.borrow();
         match (outcome.end, &outcome.failure) {
-            (TurnEnd::Stopped, _) if asked => SummaryEnd::Interrupted,
-            (TurnEnd::Stopped, _) => SummaryEnd::NotMade("a budget is used up".to_owned()),
+            (TurnEnd::Stopped | TurnEnd::Overspent, _) if asked => SummaryEnd::Interrupted,
+            (TurnEnd::Stopped | TurnEnd::Overspent, _) => {
+                SummaryEnd::NotMade("a budget is used up".to_owned())
+            }
             (TurnEnd::Lost, _) => SummaryEnd::NotMade("it vanished with its shim".to_owned()),
             (_, Some(failure)) => SummaryEnd::NotMade(failure.detail.clone()),
             (TurnEnd::TimedOut, None) => SummaryEnd::NotMade("it took too long".to_owned()),

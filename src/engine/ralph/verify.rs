@@ -118,16 +118,9 @@ impl Ralph {
             kill_grace_ms: supervision.kill_grace_ms,
             limits: Limits::default(),
             secret_names: supervision.secret_names.clone(),
-            secrets: self.agents_key(),
+            // The check is given no key, but may come upon one in what an agent wrote.
+            secrets: self.house.secrets.values(),
         }
-    }
-
-    /// The check is not given the agent's key, but may come upon it in what the agent wrote.
-    fn agents_key(&self) -> Vec<String> {
-        let member = self.house.roster.member(&self.session.agent).ok();
-        let key = member.and_then(|member| member.profile.key.as_ref());
-        let read = key.and_then(|key| key.read().ok().flatten());
-        read.map(|read| read.value).into_iter().collect()
     }
 
     fn environment_names(&self) -> Vec<String> {

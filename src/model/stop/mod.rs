@@ -50,6 +50,7 @@ pub struct Standing {
     pub last: LastTurn,
     pub cancel: bool,
     pub pause: bool,
+    /// No turn may begin under this claim: the daemon goes down, or a turn was ended for a wish that was withdrawn since.
     pub shutdown: bool,
     /// A person has said something that no iteration has read: it is not done before that.
     pub unread_guidance: bool,
@@ -97,7 +98,7 @@ pub enum Stop {
     /// The agent asked something.
     Ask,
     Paused,
-    /// The daemon goes down; the task goes back into the queue.
+    /// The claim is given up; the task goes back into the queue.
     Shutdown,
     /// A limit over all sessions leaves no room for this one.
     Spent(EndReason, String),

@@ -215,12 +215,27 @@ pub fn pause(sql: &mut dyn Sql, id: &str, now: bool, at_ms: i64) -> Result<Appli
 pub fn resume(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<Applied> {
     let session = expect(sql, id)?;
     if matches!(session.control, Some(Control::Pause | Control::PauseNow)) {
-        sql.run(query!("sessions_set_control"), values![id, None::<String>])?;
+        set_control(sql, id, None, at_ms)?;
         return Ok(Applied::Now);
     }
     step(sql, id, SessionStep::Resume, at_ms)?;
     tasks::unhold(sql, id)?;
     Ok(Applied::Now)
+}
+
+/// Lets a wish take effect that came while a task of the session was claimed, now that it no longer is.
+pub(in crate::store) fn obey(
+    sql: &mut dyn Sql,
+    id: &str,
+    wish: Option<Control>,
+    at_ms: i64,
+) -> Result<()> {
+    match wish {
+        None => {}
+        Some(Control::Cancel) => drop(cancel(sql, id, at_ms)?),
+        Some(Control::Pause | Control::PauseNow) => drop(pause(sql, id, false, at_ms)?),
+    }
+    Ok(())
 }
 
 /// Whether a person's wish has taken effect.
@@ -246,17 +261,17 @@ fn wish(
             step: step.as_str()
         });
     }
+    set_control(sql, id, Some(control), at_ms)?;
+    Ok(Applied::Soon)
+}
+
+/// Notes what people want of a session, or that they no longer want it, and tells so.
+fn set_control(sql: &mut dyn Sql, id: &str, control: Option<Control>, at_ms: i64) -> Result<()> {
     sql.run(
         query!("sessions_set_control"),
-        values![id, control.as_str()],
+        values![id, control.map(Control::as_str)],
     )?;
     let facts = json!({"control": control});
-    events::add(
-        sql,
-        About::session(id),
-        EventType::SessionControl,
-        at_ms,
-        &facts,
-    )?;
-    Ok(Applied::Soon)
+    let about = About::session(id);
+    events::add(sql, about, EventType::SessionControl, at_ms, &facts)
 }

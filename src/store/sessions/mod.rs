@@ -2,8 +2,8 @@
 
 mod life;
 
-pub(in crate::store) use life::start;
 pub use life::{Applied, Ending, Tally, cancel, end, pause, resume, step};
+pub(in crate::store) use life::{obey, start};
 
 use crate::model::session::{Control, EndReason, SessionState, Trigger, Verified};
 use crate::store::driver::{Row, Sql, values};

@@ -4,6 +4,7 @@
 use super::{Moved, tell_step};
 use crate::model::event::EventType;
 use crate::model::room::{Admission, Busy, Caps, admission};
+use crate::model::session::Control;
 use crate::model::task::{TaskState, TaskStep};
 use crate::store::driver::{Row, Sql, values};
 use crate::store::events::{self, About};
@@ -188,7 +189,7 @@ pub fn settle(
 /// Why a task goes back into the queue.
 #[derive(Clone, Debug)]
 pub enum Parking {
-    /// To be claimed again at once, by the next daemon.
+    /// To be claimed again at once, at the place it had.
     Released,
     /// Not before a time.
     Until { at_ms: i64, reason: String },
@@ -198,11 +199,28 @@ pub enum Parking {
     WorkspaceBusy { path: String, holder: String },
 }
 
-/// Puts a claimed task back into the queue.
+/// Puts a claimed task back into the queue. What people wished of its session meanwhile takes effect with it, for nobody
+/// might look at the task again for hours.
 pub fn park(sql: &mut dyn Sql, claim: &Claim, parking: &Parking, at_ms: i64) -> Result<()> {
+    let wish = sessions::expect(sql, &claim.session_id)?.control;
+    let parking = match (parking, wish) {
+        // The pause was withdrawn before it began, or became a cancellation, which must find the task.
+        (Parking::Paused, None | Some(Control::Cancel)) => &Parking::Released,
+        _ => parking,
+    };
+    set_parked(sql, claim, parking, at_ms)?;
+    sessions::obey(sql, &claim.session_id, wish, at_ms)
+}
+
+fn set_parked(sql: &mut dyn Sql, claim: &Claim, parking: &Parking, at_ms: i64) -> Result<()> {
     let until = match parking {
         Parking::Until { at_ms, .. } => Some(*at_ms),
         _ => None,
+    };
+    let run_at_ms = match parking {
+        // Somebody has begun it: it does not queue up again behind all others.
+        Parking::Released => None,
+        _ => Some(until.unwrap_or(at_ms)),
     };
     let waits_for = match parking {
         Parking::WorkspaceBusy { path, .. } => Some(path),
@@ -221,7 +239,7 @@ pub fn park(sql: &mut dyn Sql, claim: &Claim, parking: &Parking, at_ms: i64) -> 
             &claim.task_id,
             &claim.worker_id,
             claim.number,
-            until.unwrap_or(at_ms),
+            run_at_ms,
             until.is_none_or(|until| until <= at_ms),
             until,
             reason.as_ref(),
@@ -249,6 +267,7 @@ pub struct HandOver {
 
 /// Puts a claimed task back into the queue for another agent.
 pub fn hand_over(sql: &mut dyn Sql, claim: &Claim, over: &HandOver, at_ms: i64) -> Result<()> {
+    let wish = sessions::expect(sql, &claim.session_id)?.control;
     let changed = sql.run(
         query!("tasks_hand_over"),
         values![
@@ -263,7 +282,8 @@ pub fn hand_over(sql: &mut dyn Sql, claim: &Claim, over: &HandOver, at_ms: i64) 
     let facts =
         json!({"from": over.from, "to": over.to, "reason": over.reason, "until_ms": over.until_ms});
     let about = About::task(&claim.session_id, &claim.task_id);
-    events::add(sql, about, EventType::AgentChanged, at_ms, &facts)
+    events::add(sql, about, EventType::AgentChanged, at_ms, &facts)?;
+    sessions::obey(sql, &claim.session_id, wish, at_ms)
 }
 
 /// A task that somebody claimed and has not settled.

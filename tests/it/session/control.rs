@@ -197,3 +197,34 @@ fn a_paused_session_that_waits_for_a_workspace_stays_paused() {
     daemon.ralphd(&["resume", &waiting.id]).done();
     assert_eq!(daemon.ended("b").ending(), ("completed", "completed"));
 }
+
+#[test]
+fn a_pause_now_that_is_withdrawn_costs_one_turn_and_no_more() {
+    // The first turn takes its time to end, so that the word comes back while it does.
+    let script = "if [ $TURNS = 1 ]; then
+            trap 'touch \"$HERE/asked\"; until [ -e \"$HERE/back\" ]; do sleep 0.02; done; exit 1' TERM
+        fi
+        echo $$ >\"$HERE/pid\"; until [ -e \"$HERE/go\" ]; do sleep 0.02; done; echo TASK_COMPLETE";
+    let daemon = Daemon::start(Site::with_worker(script));
+    daemon.drop_file("work.md", "Go.");
+    agent_pid(&daemon);
+    let session = daemon.in_state("work", "executing");
+    daemon.ralphd(&["pause", "--now", &session.id]).done();
+    wait_for("the turn to be asked", || {
+        daemon.file("asked").exists().then_some(())
+    });
+    daemon.ralphd(&["resume", &session.id]).done();
+    std::fs::write(daemon.file("back"), "").unwrap();
+    wait_for("the next turn", || {
+        (daemon.runs("worker") > 1).then_some(())
+    });
+    let_go(&daemon);
+    let ended = daemon.ended("work");
+    assert_eq!(ended.ending(), ("completed", "completed"));
+    let expected = [
+        ("cancelled".to_owned(), false),
+        ("promised".to_owned(), true),
+    ];
+    assert_eq!(daemon.verdicts(&ended), expected);
+    assert_eq!(daemon.runs("worker"), 2);
+}

@@ -1,6 +1,6 @@
 //! Questions to people and their answers.
 
-use crate::support::{Daemon, Site};
+use crate::support::{Daemon, Site, wait_for};
 use serde_json::Value as Json;
 
 /// Asks until it is told about the blue one.
@@ -128,4 +128,22 @@ fn a_question_that_is_no_json_is_shown_as_it_is() {
     daemon.drop_file("paint.md", "Paint the door.");
     let waiting = daemon.in_state("paint", "awaiting_human");
     assert!(waiting.human_context.unwrap().contains("red or blue?"));
+}
+
+#[test]
+fn a_pause_is_not_forgotten_over_a_question() {
+    let waits =
+        format!("touch \"$HERE/began\"; until [ -e \"$HERE/go\" ]; do sleep 0.02; done\n{ASKS}");
+    let daemon = Daemon::start(Site::with_worker(&waits));
+    daemon.drop_file("paint.md", "Paint the door.");
+    wait_for("the agent", || daemon.file("began").exists().then_some(()));
+    let id = daemon.session("paint").unwrap().id;
+    daemon.ralphd(&["pause", &id]).done();
+    std::fs::write(daemon.file("go"), "").unwrap();
+    let paused = daemon.in_state("paint", "paused");
+    assert!(paused.human_context.is_some(), "the question is put too");
+    daemon.ralphd(&["resume", &id]).done();
+    assert_eq!(daemon.session("paint").unwrap().status, "awaiting_human");
+    daemon.ralphd(&["answer", &id, "the blue one"]).done();
+    assert_eq!(daemon.ended("paint").status, "completed");
 }

@@ -1,5 +1,6 @@
 //! A second agent sums up each iteration for the next: a help that costs what it costs, and never stands in the way.
 
+use crate::support::tools::usage_limit;
 use crate::support::{Daemon, Session, Site, kill, wait_for};
 use std::fs;
 
@@ -203,4 +204,15 @@ fn a_stop_ends_the_summary_and_the_next_daemon_makes_it() {
     assert_eq!(session.ending(), ("completed", "completed"));
     assert!(prompt(&daemon, &session, 2).contains("> He dug."));
     assert_eq!(daemon.runs("scribe"), 3);
+}
+
+#[test]
+fn a_limit_of_the_summarizer_parks_nobody() {
+    let daemon =
+        Daemon::start(site(WORKS, &usage_limit("3600")).configure("output = \"claude\"\n"));
+    daemon.drop_file("dig.md", "Dig.");
+    let session = daemon.ended("dig");
+    assert_eq!(session.ending(), ("completed", "completed"));
+    assert_eq!((session.iteration_count, reasons(&daemon).len()), (3, 2));
+    assert_eq!(daemon.events(&session, "task.parked"), 0);
 }

@@ -6,6 +6,7 @@ pub mod model_server;
 mod processes;
 mod rows;
 mod site;
+pub mod tools;
 mod wait;
 
 pub use daemon::Daemon;

@@ -13,23 +13,9 @@ pub const DIALECT: Dialect = Dialect {
 };
 
 fn read(_: &str, body: &Json) -> Asked {
-    let conversation = body["messages"].to_string();
-    let tools = body["tools"].as_array().cloned().unwrap_or_default();
-    Asked {
-        model: body["model"].as_str().unwrap_or_default().to_owned(),
-        streamed: body["stream"] == true,
-        has_result: conversation.contains("\"role\":\"tool\""),
-        conversation,
-        tools: tools.iter().map(offer).collect(),
-    }
-}
-
-fn offer(tool: &Json) -> Offer {
-    let function = &tool["function"];
-    Offer {
-        name: function["name"].as_str().unwrap_or_default().to_owned(),
-        schema: function["parameters"].clone(),
-    }
+    Asked::in_body(body, "messages", "\"role\":\"tool\"", |tool| {
+        Offer::new(&tool["function"], "parameters")
+    })
 }
 
 fn usage(tokens: Tokens) -> Json {

@@ -30,14 +30,11 @@ fn read(path: &str, body: &Json) -> Asked {
 }
 
 fn offer(tool: &Json) -> Offer {
-    let schema = match &tool["parametersJsonSchema"] {
-        Json::Null => &tool["parameters"],
-        schema => schema,
+    let schema = match tool["parametersJsonSchema"].is_null() {
+        true => "parameters",
+        false => "parametersJsonSchema",
     };
-    Offer {
-        name: tool["name"].as_str().unwrap_or_default().to_owned(),
-        schema: schema.clone(),
-    }
+    Offer::new(tool, schema)
 }
 
 fn candidate(part: Json, is_last: bool) -> Json {

@@ -33,10 +33,39 @@ pub struct Asked {
     pub tools: Vec<Offer>,
 }
 
+impl Asked {
+    /// A request of a dialect that names the model and its tools in the body.
+    pub fn in_body(
+        body: &Json,
+        conversation: &str,
+        result: &str,
+        offer: fn(&Json) -> Offer,
+    ) -> Self {
+        let conversation = body[conversation].to_string();
+        let tools = body["tools"].as_array().cloned().unwrap_or_default();
+        Self {
+            model: body["model"].as_str().unwrap_or_default().to_owned(),
+            streamed: body["stream"] == true,
+            has_result: conversation.contains(result),
+            conversation,
+            tools: tools.iter().map(offer).collect(),
+        }
+    }
+}
+
 /// A tool that the model may call.
 pub struct Offer {
     pub name: String,
     pub schema: Json,
+}
+
+impl Offer {
+    pub fn new(tool: &Json, schema: &str) -> Self {
+        Self {
+            name: tool["name"].as_str().unwrap_or_default().to_owned(),
+            schema: tool[schema].clone(),
+        }
+    }
 }
 
 /// An answer, whatever the dialect.

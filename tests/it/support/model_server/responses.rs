@@ -13,22 +13,9 @@ pub const DIALECT: Dialect = Dialect {
 };
 
 fn read(_: &str, body: &Json) -> Asked {
-    let conversation = body["input"].to_string();
-    let tools = body["tools"].as_array().cloned().unwrap_or_default();
-    Asked {
-        model: body["model"].as_str().unwrap_or_default().to_owned(),
-        streamed: body["stream"] == true,
-        has_result: conversation.contains("\"type\":\"function_call_output\""),
-        conversation,
-        tools: tools.iter().map(offer).collect(),
-    }
-}
-
-fn offer(tool: &Json) -> Offer {
-    Offer {
-        name: tool["name"].as_str().unwrap_or_default().to_owned(),
-        schema: tool["parameters"].clone(),
-    }
+    Asked::in_body(body, "input", "\"type\":\"function_call_output\"", |tool| {
+        Offer::new(tool, "parameters")
+    })
 }
 
 fn item(reply: &Reply, tokens: Tokens) -> Json {
