@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tokio::sync::{mpsc, watch};
 
-/// How long a row written by `sqlite3` may go unnoticed.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// How long a row written by `sqlite3` may go unnoticed; ralphd's own commands ring.
+const LOOK_EVERY: Duration = Duration::from_secs(3);
 /// So often SQLite is asked although its log looks unchanged: a clock tick may hide a write.
-const ASK_EVERY_LOOKS: u32 = 20;
+const ASK_EVERY_LOOKS: u32 = 15;
 
 fn doorbell(state: &Path) -> PathBuf {
     state.join("wake.sock")

@@ -17,7 +17,9 @@ const MAX_READERS: u32 = 4;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const CACHED_STATEMENTS: usize = 128;
 /// Pages the writer keeps: enough for the hot ends of all tables, little enough for an idle daemon.
-const WRITER_CACHE_KIB: i64 = 8 * 1024;
+const WRITER_CACHE_KIB: i64 = 2 * 1024;
+/// Pages a reader keeps: each look is short, and every commit makes most of them stale.
+const READER_CACHE_KIB: i64 = 512;
 /// Pages in the log before it is carried over into the file: fewer, larger carries under load.
 const CHECKPOINT_PAGES: i64 = 4000;
 /// After a checkpoint the WAL file is cut back to this size, so that a burst does not keep its disk space for ever.
@@ -68,6 +70,7 @@ fn reader_connections(path: &Path) -> SqliteConnectionManager {
         .with_init(|connection| {
             connection.busy_timeout(BUSY_TIMEOUT)?;
             connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+            connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
             connection.pragma_update(None, "query_only", true)
         })
 }

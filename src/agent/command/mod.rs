@@ -92,8 +92,7 @@ impl Command {
                 // The next turn comes into the same workspace: what this one left must not be there any more.
                 let killed = process::sweep_aside(turn.id.clone()).await;
                 tracing::warn!(iteration = turn.id, killed, "a turn vanished with its shim");
-                tail = read_on(tail).await?;
-                self.tell(&turn, &mut tail).await;
+                let tail = self.read_to_end(&turn, tail).await?;
                 // What it told of its cost was spent all the same.
                 let usage = self.usage(tail.stream.report());
                 Ok(Outcome {
@@ -102,10 +101,7 @@ impl Command {
                 })
             }
             process::Outcome::Ended(ended) => {
-                more = true;
-                while more {
-                    (tail, more) = self.read_on(&turn, tail).await?;
-                }
+                let tail = self.read_to_end(&turn, tail).await?;
                 Ok(self.conclude(tail, &program, &ended))
             }
         }
@@ -207,6 +203,15 @@ impl Command {
         let (mut tail, more) = read.await??;
         self.tell(turn, &mut tail).await;
         Ok((tail, more))
+    }
+
+    /// Reads what is left of the output of an ended turn.
+    async fn read_to_end(&self, turn: &Turn, mut tail: Tail) -> Result<Tail> {
+        let mut more = true;
+        while more {
+            (tail, more) = self.read_on(turn, tail).await?;
+        }
+        Ok(tail)
     }
 
     /// Passes on what the stream has told so far.
