@@ -8,8 +8,8 @@ use support::daemon::{self, Daemon};
 use support::{bound, fill, millis, place};
 
 const QUIET: Duration = Duration::from_secs(20);
-/// Connections, caches and first looks belong to the start.
-const SETTLE: Duration = Duration::from_secs(2);
+/// Connections, caches, first looks and the threads that made them belong to the start.
+const SETTLE: Duration = Duration::from_secs(12);
 const HISTORY: usize = 100_000;
 const LOUD_AGENTS: usize = 4;
 const MAX_MEMORY_MIB: f64 = 15.0;
@@ -54,11 +54,11 @@ fn with_history() {
 
 fn watch(daemon: &Daemon, what: &str) {
     std::thread::sleep(SETTLE);
-    let (wakes, running) = daemon.activity();
+    let before = daemon.activity();
     std::thread::sleep(QUIET);
-    let (wakes_after, running_after) = daemon.activity();
-    let wakes = (wakes_after - wakes) / QUIET.as_secs_f64();
-    let busy = (running_after - running).as_secs_f64() / QUIET.as_secs_f64() * 100.0;
+    let (wakes, running) = daemon.activity().since(&before);
+    let wakes = wakes / QUIET.as_secs_f64();
+    let busy = running.as_secs_f64() / QUIET.as_secs_f64() * 100.0;
     bound(
         &format!("idle: memory, {what}"),
         daemon.memory_kib("VmRSS:") / 1024.0,

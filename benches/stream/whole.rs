@@ -32,14 +32,14 @@ fn run(tool: &Tool, what: &str, process: &str) {
     let daemon = Daemon::start(&place.path().join("state"), &configuration);
     std::thread::sleep(SETTLE);
     let idle_kib = daemon.memory_kib("VmRSS:");
-    let (_, busy) = daemon.activity();
+    let before = daemon.activity();
     daemon.forget_peak();
     let started = Instant::now();
     daemon.drop_request("long.md", "---\nmax_iterations: 1\n---\nTalk.\n");
     daemon.wait_for_answers(1);
     let took = started.elapsed();
     let growth = (daemon.memory_kib("VmHWM:") - idle_kib) / 1024.0;
-    let busy = daemon.activity().1 - busy;
+    let (_, busy) = daemon.activity().since(&before);
     let rate = |time: Duration| bytes as f64 / 1e6 / time.as_secs_f64();
     let name = format!("stream: 200 MB of {}, {what}", tool.name);
     bound(&format!("{name}: growth"), growth, "MiB", MAX_GROWTH_MIB);

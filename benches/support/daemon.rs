@@ -1,6 +1,8 @@
 //! The real binary as a daemon: started with a socket in systemd's place, watched by /proc, stopped by SIGTERM.
 
 use super::wait_for;
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -86,20 +88,35 @@ impl Daemon {
             .expect("reset the peak");
     }
 
-    /// How often its threads went to sleep so far, and how long they were on a processor.
-    pub fn activity(&self) -> (f64, Duration) {
+    /// What each of its threads has done so far.
+    pub fn activity(&self) -> Activity {
         let threads =
             std::fs::read_dir(format!("/proc/{}/task", self.child.id())).expect("list its threads");
-        let mut sleeps = 0.0;
-        let mut running = Duration::ZERO;
-        for thread in threads.flatten() {
+        let of_thread = |thread: std::fs::DirEntry| {
             let read = |name| std::fs::read_to_string(thread.path().join(name)).unwrap_or_default();
-            sleeps += number_after(&read("status"), "voluntary_ctxt_switches:");
+            let sleeps = number_after(&read("status"), "voluntary_ctxt_switches:");
             let nanoseconds = read("schedstat");
             let first = nanoseconds.split(' ').next().and_then(|n| n.parse().ok());
-            running += Duration::from_nanos(first.unwrap_or(0));
+            let running = Duration::from_nanos(first.unwrap_or(0));
+            (thread.file_name(), (sleeps, running))
+        };
+        Activity(threads.flatten().map(of_thread).collect())
+    }
+}
+
+/// How often each thread went to sleep, and how long it was on a processor.
+pub struct Activity(HashMap<OsString, (f64, Duration)>);
+
+impl Activity {
+    /// What those that still live have done since an earlier look.
+    pub fn since(&self, earlier: &Activity) -> (f64, Duration) {
+        let mut sum = (0.0, Duration::ZERO);
+        for (thread, (sleeps, running)) in &self.0 {
+            let before = earlier.0.get(thread).copied().unwrap_or_default();
+            sum.0 += sleeps - before.0;
+            sum.1 += running.saturating_sub(before.1);
         }
-        (sleeps, running)
+        sum
     }
 }
 

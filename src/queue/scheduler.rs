@@ -86,15 +86,28 @@ impl Scheduler {
                     STORE_RETRY
                 }
             };
-            tokio::select! {
-                _ = commits.changed() => {}
-                _ = tokio::time::sleep(sleep) => {}
-                _ = heartbeat.tick() => self.beat().await,
-                Some(ended) = self.work.join_next_with_id() => self.conclude(ended).await,
-                _ = self.shutdown.changed() => {}
-            }
+            self.sleep(sleep, &mut commits, &mut heartbeat).await;
         }
         self.stop().await;
+    }
+
+    /// Until there may be something to do. A heartbeat is no reason: what it takes back is told by its commit.
+    async fn sleep(
+        &mut self,
+        longest: Duration,
+        commits: &mut watch::Receiver<u64>,
+        heartbeat: &mut tokio::time::Interval,
+    ) {
+        let until = tokio::time::Instant::now() + longest;
+        loop {
+            tokio::select! {
+                _ = heartbeat.tick() => self.beat().await,
+                _ = commits.changed() => return,
+                _ = tokio::time::sleep_until(until) => return,
+                Some(ended) = self.work.join_next_with_id() => return self.conclude(ended).await,
+                _ = self.shutdown.changed() => return,
+            }
+        }
     }
 
     /// Without it a claim is as right and only slower, so that its failure stops nobody.

@@ -9,9 +9,9 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::{mpsc, watch};
 
 /// How long a row written by `sqlite3` may go unnoticed; ralphd's own commands ring.
-const LOOK_EVERY: Duration = Duration::from_secs(3);
+const LOOK_EVERY: Duration = Duration::from_millis(1500);
 /// So often SQLite is asked although its log looks unchanged: a clock tick may hide a write.
-const ASK_EVERY_LOOKS: u32 = 15;
+const ASK_EVERY_LOOKS: u32 = 30;
 
 fn doorbell(state: &Path) -> PathBuf {
     state.join("wake.sock")
