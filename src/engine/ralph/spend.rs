@@ -229,30 +229,34 @@ fn is_overdrawn(sql: &mut dyn crate::store::driver::Sql, layers: &Layers) -> Res
 
 /// What a refused start means for the loop.
 pub(super) fn stop_for(refusal: Refusal) -> Stop {
+    let reason = words_of(&refusal);
+    match refusal {
+        Refusal::DaySpent { .. } | Refusal::MonthSpent { .. } => {
+            Stop::Spent(EndReason::BudgetUsd, reason)
+        }
+        Refusal::TooManyStarts { until_ms } => Stop::Wait { until_ms, reason },
+    }
+}
+
+/// Why a start was refused.
+pub(super) fn words_of(refusal: &Refusal) -> String {
     match refusal {
         Refusal::DaySpent {
             limit_usd,
             spent_usd,
-        } => Stop::Spent(
-            EndReason::BudgetUsd,
-            format!(
-                "the day's budget of {limit_usd:.2} USD is used up: {spent_usd:.2} USD spent today"
-            ),
+        } => format!(
+            "the day's budget of {limit_usd:.2} USD is used up: {spent_usd:.2} USD spent today"
         ),
         Refusal::MonthSpent {
             limit_usd,
             spent_usd,
-        } => Stop::Spent(
-            EndReason::BudgetUsd,
-            format!(
-                "the month's budget of {limit_usd:.2} USD is used up: {spent_usd:.2} USD spent this month"
-            ),
+        } => format!(
+            "the month's budget of {limit_usd:.2} USD is used up: {spent_usd:.2} USD spent this month"
         ),
-        Refusal::TooManyStarts { until_ms } => Stop::Wait {
-            until_ms,
-            reason: "as many agents were started in the last hour as queue.starts_per_hour allows"
-                .to_owned(),
-        },
+        Refusal::TooManyStarts { .. } => {
+            "as many agents were started in the last hour as queue.starts_per_hour allows"
+                .to_owned()
+        }
     }
 }
 

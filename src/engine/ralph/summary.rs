@@ -2,7 +2,7 @@
 //! whatever goes wrong with it is told in the history, and the next prompt goes without.
 
 use super::Ralph;
-use super::spend::{Account, stop_for};
+use super::spend::{Account, words_of};
 use crate::agent::profile::Profile;
 use crate::agent::{self, Outcome, TurnEnd};
 use crate::clock::{new_id, now_ms};
@@ -12,7 +12,6 @@ use crate::files;
 use crate::model::iteration::Verdict;
 use crate::model::preset::Prompt;
 use crate::model::promise;
-use crate::model::stop::Stop;
 use crate::model::usage::Usage;
 use crate::process::{self, Sighting};
 use crate::store::iterations::Iteration;
@@ -176,10 +175,7 @@ impl Ralph {
                 let at_ms = now_ms();
                 if let Some(refusal) = ledger::refuse(sql, &layers, expected.unwrap_or(0.0), at_ms)?
                 {
-                    return Ok(Err(match stop_for(refusal) {
-                        Stop::Spent(_, detail) => detail,
-                        other => format!("{other:?}"),
-                    }));
+                    return Ok(Err(words_of(&refusal)));
                 }
                 summaries::begin(sql, &claim, &subject, expected, lease, at_ms).map(Ok)
             })
