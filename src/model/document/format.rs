@@ -13,7 +13,7 @@ const NAME_CHARACTERS: usize = 100;
 type Test = fn(&str) -> Result<(), String>;
 
 /// Every format that a schema of ralphd may name.
-const FORMATS: [(&str, Test); 16] = [
+const FORMATS: [(&str, Test); 17] = [
     ("text", text),
     ("line", line),
     ("argument", argument),
@@ -21,6 +21,7 @@ const FORMATS: [(&str, Test); 16] = [
     ("key-file", text),
     ("name", name),
     ("env-name", env_name),
+    ("input-name", input_name),
     ("label-name", label_name),
     ("glob", glob),
     ("git-location", without_dash),
@@ -109,6 +110,19 @@ fn env_name(name: &str) -> Result<(), String> {
         return Err(format!(
             "must be the name of an environment variable (letters, digits and '_', no value), is {}",
             excerpt(name)
+        ));
+    }
+    Ok(())
+}
+
+/// It becomes a part of the name of an environment variable, so that upper and lower case would be the same.
+fn input_name(name: &str) -> Result<(), String> {
+    let allowed =
+        |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
+    let first_fits = name.starts_with(|letter: char| letter.is_ascii_lowercase());
+    if !first_fits || !name.chars().all(allowed) || name.len() > NAME_CHARACTERS {
+        return Err(format!(
+            "an input's name has at most {NAME_CHARACTERS} small letters, digits and '_', and starts with a letter"
         ));
     }
     Ok(())
@@ -209,6 +223,11 @@ mod tests {
                 "env-name",
                 vec!["A", "_a1"],
                 vec!["", "1A", "A=b", "A B", "É"],
+            ),
+            (
+                "input-name",
+                vec!["region", "a_1"],
+                vec!["", "A", "1a", "_a", "a-b", "é", &long],
             ),
             (
                 "label-name",
