@@ -14,6 +14,7 @@ words! {
         IterationSummarizing => "iteration.summarizing",
         IterationSummarized => "iteration.summarized",
         IterationNotSummarized => "iteration.not_summarized",
+        StepEnded => "step.ended",
         ToolCalled => "tool.called",
         AgentChanged => "agent.changed",
         CostUnknown => "cost.unknown",

@@ -1,5 +1,6 @@
 //! Until when an agent is shut out by a rate or usage limit. Pure: it is given the failure and the times.
 
+use super::backoff::backoff_ms;
 use super::failure::{Failure, FailureClass, Reaction};
 
 /// The first wait for a limit whose end was not named; it doubles.
@@ -54,12 +55,6 @@ fn jitter_ms(wait_ms: i64, seed: u64) -> i64 {
     i64::try_from(seed % (most as u64 + 1)).unwrap_or(0)
 }
 
-/// The pause before the next try: the base, doubled with each failure in a row.
-pub fn backoff_ms(base_ms: i64, streak: u32) -> i64 {
-    let doublings = streak.saturating_sub(1).min(30);
-    base_ms.saturating_mul(1 << doublings)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,15 +88,5 @@ mod tests {
             let jitter = jitter_ms(wait_ms, seed);
             assert!((0..=MAX_JITTER_MS).contains(&jitter) && jitter <= wait_ms.max(0) / 20 + 1);
         }
-    }
-
-    #[test]
-    fn backoff_doubles_and_never_overflows() {
-        for streak in 1..40 {
-            assert!(backoff_ms(1000, streak) <= backoff_ms(1000, streak + 1));
-        }
-        assert_eq!(backoff_ms(1000, 1), 1000);
-        assert_eq!(backoff_ms(1000, 3), 4000);
-        assert_eq!(backoff_ms(i64::MAX, 60), i64::MAX);
     }
 }

@@ -1,9 +1,14 @@
 //! Pure words and decisions: no IO, no async, no clock. Everything above may use it; it uses nothing of the crate.
 
+pub mod backoff;
+pub mod brief;
+pub mod conversation;
+pub mod delegation;
 pub mod document;
 pub mod event;
 pub mod failure;
 pub mod fallback;
+pub mod gate;
 pub mod handoff;
 pub mod id;
 pub mod iteration;
@@ -11,6 +16,9 @@ pub mod limit;
 pub mod mask;
 pub mod nearest;
 pub mod period;
+pub mod placeholder;
+pub mod plan;
+pub mod policy;
 pub mod preset;
 pub mod price;
 pub mod promise;
@@ -22,3 +30,4 @@ pub mod task;
 pub mod usage;
 pub mod window;
 pub mod words;
+pub mod workflow;

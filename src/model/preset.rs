@@ -36,6 +36,8 @@ words! {
         Droid => "droid",
         /// Continue's `cn`, `--format json`.
         Cn => "cn",
+        /// ralphd's own built-in agents.
+        Ralphd => "ralphd",
     }
 }
 

@@ -1,6 +1,7 @@
 //! What tokens cost, for tools that count them and tell no sum: the list prices of common models with their date, under the prices
 //! of the configuration. Pure numbers; it must not know any tool. The next model is one line of the table.
 
+use super::conversation::StepUsage;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,18 +19,30 @@ pub struct Price {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 0, "maximum" = 1_000_000))]
     pub cached_input: Option<f64>,
+    /// Input that was put into a cache; without it, as dear as the rest of the input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0, "maximum" = 1_000_000))]
+    pub cache_write: Option<f64>,
     #[schemars(extend("minimum" = 0, "maximum" = 1_000_000))]
     pub output: f64,
 }
 
 impl Price {
-    /// What a turn cost; `input` counts the cached tokens in.
-    pub fn cost_usd(&self, input: u64, cached: u64, output: u64) -> f64 {
-        let cached = cached.min(input);
-        let cached_price = self.cached_input.unwrap_or(self.input);
-        let fresh = (input - cached) as f64;
-        (fresh * self.input + cached as f64 * cached_price + output as f64 * self.output)
-            / 1_000_000.0
+    /// What so many tokens cost.
+    pub fn cost_usd(&self, tokens: &StepUsage) -> f64 {
+        let cached = tokens.cached_tokens.min(tokens.input_tokens);
+        let written = tokens
+            .cache_written_tokens
+            .min(tokens.input_tokens - cached);
+        let fresh = tokens.input_tokens - cached - written;
+        let parts = [
+            (fresh, self.input),
+            (cached, self.cached_input.unwrap_or(self.input)),
+            (written, self.cache_write.unwrap_or(self.input)),
+            (tokens.output_tokens, self.output),
+        ];
+        let millionths: f64 = parts.iter().map(|(tokens, usd)| *tokens as f64 * usd).sum();
+        millionths / 1_000_000.0
     }
 }
 
@@ -139,7 +152,16 @@ const fn usd(input: f64, cached_input: f64, output: f64) -> Price {
     Price {
         input,
         cached_input: Some(cached_input),
+        cache_write: None,
         output,
+    }
+}
+
+/// Anthropic takes a quarter more for input that it is to remember.
+const fn claude(input: f64, cached_input: f64, output: f64) -> Price {
+    Price {
+        cache_write: Some(input * 1.25),
+        ..usd(input, cached_input, output)
     }
 }
 
@@ -174,21 +196,21 @@ const BUILT_IN: &[(&str, Price)] = &[
     ("gpt-4o-mini", usd(0.15, 0.075, 0.6)),
     ("o3", usd(2.0, 0.5, 8.0)),
     ("o4-mini", usd(1.1, 0.275, 4.4)),
-    ("claude-fable-5-1", usd(10.0, 0.25, 50.0)),
-    ("claude-fable-5", usd(10.0, 1.0, 50.0)),
-    ("claude-opus-5-5", usd(4.0, 0.2, 20.0)),
-    ("claude-opus-5", usd(5.0, 0.5, 25.0)),
-    ("claude-opus-4-8", usd(5.0, 0.5, 25.0)),
-    ("claude-opus-4-7", usd(5.0, 0.5, 25.0)),
-    ("claude-opus-4-6", usd(5.0, 0.5, 25.0)),
-    ("claude-opus-4-5", usd(5.0, 0.5, 25.0)),
-    ("claude-opus-4", usd(15.0, 1.5, 75.0)),
-    ("claude-sonnet-5", usd(2.0, 0.2, 10.0)),
-    ("claude-sonnet-4", usd(3.0, 0.3, 15.0)),
-    ("claude-haiku-5-5", usd(0.1, 0.01, 0.5)),
-    ("claude-haiku-4-5", usd(1.0, 0.1, 5.0)),
-    ("claude-3-7-sonnet", usd(3.0, 0.3, 15.0)),
-    ("claude-3-5-haiku", usd(0.8, 0.08, 4.0)),
+    ("claude-fable-5-1", claude(10.0, 0.25, 50.0)),
+    ("claude-fable-5", claude(10.0, 1.0, 50.0)),
+    ("claude-opus-5-5", claude(4.0, 0.2, 20.0)),
+    ("claude-opus-5", claude(5.0, 0.5, 25.0)),
+    ("claude-opus-4-8", claude(5.0, 0.5, 25.0)),
+    ("claude-opus-4-7", claude(5.0, 0.5, 25.0)),
+    ("claude-opus-4-6", claude(5.0, 0.5, 25.0)),
+    ("claude-opus-4-5", claude(5.0, 0.5, 25.0)),
+    ("claude-opus-4", claude(15.0, 1.5, 75.0)),
+    ("claude-sonnet-5", claude(2.0, 0.2, 10.0)),
+    ("claude-sonnet-4", claude(3.0, 0.3, 15.0)),
+    ("claude-haiku-5-5", claude(0.1, 0.01, 0.5)),
+    ("claude-haiku-4-5", claude(1.0, 0.1, 5.0)),
+    ("claude-3-7-sonnet", claude(3.0, 0.3, 15.0)),
+    ("claude-3-5-haiku", claude(0.8, 0.08, 4.0)),
     ("gemini-3.8-flash", usd(0.75, 0.075, 3.75)),
     ("gemini-3.7-flash", usd(0.75, 0.075, 3.75)),
     ("gemini-3.6-flash", usd(0.75, 0.075, 3.75)),
@@ -222,6 +244,7 @@ mod tests {
             let price = Price {
                 input,
                 cached_input: None,
+                cache_write: None,
                 output: 0.0,
             };
             (name.to_owned(), price)
@@ -268,15 +291,23 @@ mod tests {
             cached_input: None,
             ..price
         };
+        let remembers = claude(4.0, 0.2, 20.0);
         for (price, tokens, expected) in [
-            (price, (1_000_000, 0, 0), 1.25),
-            (price, (1_000_000, 800_000, 0), 0.35),
-            (price, (0, 0, 100_000), 1.0),
-            (price, (1_000, 5_000, 0), 0.000_125),
-            (plain, (1_000_000, 800_000, 0), 1.25),
+            (price, (1_000_000, 0, 0, 0), 1.25),
+            (price, (1_000_000, 800_000, 0, 0), 0.35),
+            (price, (0, 0, 0, 100_000), 1.0),
+            (price, (1_000, 5_000, 0, 0), 0.000_125),
+            (plain, (1_000_000, 800_000, 0, 0), 1.25),
+            (plain, (1_000_000, 0, 1_000_000, 0), 1.25),
+            (remembers, (1_000_000, 500_000, 400_000, 0), 2.5),
         ] {
-            let (input, cached, output) = tokens;
-            let cost = price.cost_usd(input, cached, output);
+            let (input_tokens, cached_tokens, cache_written_tokens, output_tokens) = tokens;
+            let cost = price.cost_usd(&StepUsage {
+                input_tokens,
+                cached_tokens,
+                cache_written_tokens,
+                output_tokens,
+            });
             assert!((cost - expected).abs() < 1e-9, "{tokens:?}: {cost}");
         }
     }

@@ -27,6 +27,19 @@ impl Usage {
             tool_calls: self.tool_calls.saturating_add(other.tool_calls),
         }
     }
+
+    /// The more of each: what was used before cannot become less.
+    pub fn at_least(self, other: Self) -> Self {
+        Self {
+            cost_usd: match (self.cost_usd, other.cost_usd) {
+                (Some(one), Some(other)) => Some(one.max(other)),
+                (one, other) => one.or(other),
+            },
+            input_tokens: self.input_tokens.max(other.input_tokens),
+            output_tokens: self.output_tokens.max(other.output_tokens),
+            tool_calls: self.tool_calls.max(other.tool_calls),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -47,5 +60,29 @@ mod tests {
         assert_eq!(one.plus(one).cost_usd, Some(1.0));
         assert_eq!(one.plus(one).input_tokens, Some(6));
         assert_eq!(nothing.plus(nothing), nothing);
+    }
+
+    #[test]
+    fn what_was_used_stays_used() {
+        let before = Usage {
+            cost_usd: Some(0.5),
+            input_tokens: Some(30),
+            output_tokens: None,
+            tool_calls: 4,
+        };
+        let now = Usage {
+            cost_usd: Some(0.25),
+            input_tokens: Some(40),
+            output_tokens: Some(1),
+            tool_calls: 0,
+        };
+        let both = Usage {
+            cost_usd: Some(0.5),
+            input_tokens: Some(40),
+            output_tokens: Some(1),
+            tool_calls: 4,
+        };
+        assert_eq!(now.at_least(before), both);
+        assert_eq!(Usage::default().at_least(before), before);
     }
 }

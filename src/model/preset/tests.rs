@@ -89,7 +89,11 @@ fn names_are_unique_and_every_format_is_used() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), PRESETS.len());
-    for format in Format::ALL {
+    // ralphd's own loop is no tool of others.
+    let spoken = Format::ALL
+        .iter()
+        .filter(|format| **format != Format::Ralphd);
+    for format in spoken {
         assert!(
             PRESETS.iter().any(|preset| preset.format == *format),
             "{format}"

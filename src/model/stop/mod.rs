@@ -1,10 +1,11 @@
 //! Why does the loop stop? One pure function with a closed answer, asked before every iteration.
 //! It must see everything it needs in `Standing`, all of it from rows, so that the answer is the same after a crash.
 
+use super::backoff::backoff_ms;
 use super::failure::{Failure, Reaction};
 use super::fallback::{Choice, Colleague, choose};
 use super::iteration::Verdict;
-use super::limit::{Limit, backoff_ms};
+use super::limit::Limit;
 use super::session::{EndReason, Verified};
 
 /// Turns in a row that vanished with their shim: whatever it is, it will go on.
@@ -72,6 +73,8 @@ pub struct Standing {
     /// Counted iterations in a row that changed nothing.
     pub stagnant_streak: i64,
     pub stagnation_threshold: i64,
+    /// Counted iterations in a row that were stopped because they repeated themselves.
+    pub doom_streak: i64,
     /// Whether a person must look at changed protected files before the promise is believed.
     pub tampering_needs_a_person: bool,
     /// What a person said to the question about them: true accepts.
@@ -93,6 +96,8 @@ pub enum Stop {
     /// Whoever supervises it dies of it.
     Poison(String),
     Stagnated,
+    /// Fresh starts only lead to the same repetition.
+    DoomLoop,
     /// Protected files were changed: a person decides.
     AskAboutTampering(Vec<String>),
     /// The agent asked something.
@@ -118,6 +123,7 @@ pub enum Stop {
 pub fn why_stop(standing: &Standing) -> Option<Stop> {
     promise(standing)
         .or_else(|| standing.cancel.then_some(Stop::Cancelled))
+        .or_else(|| doom_loop(standing))
         .or_else(|| cap(standing).map(Stop::Limit))
         .or_else(|| failure(standing))
         .or_else(|| poison(standing))
@@ -146,6 +152,13 @@ fn promise(standing: &Standing) -> Option<Stop> {
             None => Some(Stop::AskAboutTampering(last.tampered.clone())),
         },
     }
+}
+
+/// As often as a standstill would be borne, or as often as there may be iterations at all.
+fn doom_loop(standing: &Standing) -> Option<Stop> {
+    let all = standing.iterations.limit.unwrap_or(i64::MAX);
+    let borne = standing.stagnation_threshold.min(all);
+    (standing.doom_streak > 0 && standing.doom_streak >= borne).then_some(Stop::DoomLoop)
 }
 
 fn cap(standing: &Standing) -> Option<EndReason> {

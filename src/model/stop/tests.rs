@@ -57,6 +57,25 @@ fn turns_that_vanish_do_not_go_on_for_ever() {
 }
 
 #[test]
+fn repetition_ends_the_loop_when_fresh_starts_do_not_help() {
+    for (doom_streak, max_iterations, stops) in
+        [(0, 10, false), (2, 10, false), (3, 10, true), (1, 1, true)]
+    {
+        let standing = Standing {
+            doom_streak,
+            iterations: Gauge {
+                used: doom_streak,
+                limit: Some(max_iterations),
+                next: 1,
+            },
+            ..standing()
+        };
+        let ended = why_stop(&standing) == Some(Stop::DoomLoop);
+        assert_eq!(ended, stops, "{doom_streak} of {max_iterations}");
+    }
+}
+
+#[test]
 fn the_promise_comes_before_everything() {
     let full = Gauge {
         used: 10,
