@@ -42,7 +42,29 @@ pub fn read_linked(path: &Path, max_bytes: u64) -> Result<(Vec<u8>, u32), Unread
     read_opened(path, OFlags::empty(), max_bytes)
 }
 
+/// Opens a regular file of at most `max_bytes` for reading; a link is not followed.
+pub fn open_regular(path: &Path, max_bytes: u64) -> Result<File, Unreadable> {
+    let (file, _) = open_within(path, OFlags::NOFOLLOW, max_bytes)?;
+    Ok(file)
+}
+
 fn read_opened(path: &Path, more: OFlags, max_bytes: u64) -> Result<(Vec<u8>, u32), Unreadable> {
+    let (file, mode) = open_within(path, more, max_bytes)?;
+    let mut content = Vec::new();
+    let mut limited = file.take(max_bytes + 1);
+    limited
+        .read_to_end(&mut content)
+        .map_err(|error| Unreadable::Failed(error.to_string()))?;
+    if content.len() as u64 > max_bytes {
+        return Err(Unreadable::TooLarge {
+            bytes: content.len() as u64,
+        });
+    }
+    Ok((content, mode))
+}
+
+/// The opened file and its permissions.
+fn open_within(path: &Path, more: OFlags, max_bytes: u64) -> Result<(File, u32), Unreadable> {
     let flags = more | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let file =
         rustix::fs::open(path, flags, Mode::empty()).map_err(|error| why_not_open(path, error))?;
@@ -55,17 +77,7 @@ fn read_opened(path: &Path, more: OFlags, max_bytes: u64) -> Result<(Vec<u8>, u3
     if bytes > max_bytes {
         return Err(Unreadable::TooLarge { bytes });
     }
-    let mut content = Vec::new();
-    let mut limited = File::from(file).take(max_bytes + 1);
-    limited
-        .read_to_end(&mut content)
-        .map_err(|error| Unreadable::Failed(error.to_string()))?;
-    if content.len() as u64 > max_bytes {
-        return Err(Unreadable::TooLarge {
-            bytes: content.len() as u64,
-        });
-    }
-    Ok((content, facts.st_mode & 0o7777))
+    Ok((File::from(file), facts.st_mode & 0o7777))
 }
 
 fn why_not_open(path: &Path, error: rustix::io::Errno) -> Unreadable {

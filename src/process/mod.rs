@@ -11,7 +11,7 @@
 //!  pidfd      wait for a process        (turn: names, lock)          watch      poll loop: time, signals, end of the tree
 //!  sweep      end a lost turn's tree                                 pump       capped copy of one stream
 //!  growing    read while it grows  ◄──  (the output files)     ◄──  signals · cgroup
-//!  capture    short programs
+//!  capture    short programs, each under a warden (which ends what they leave), within a fence (confine) where wanted
 //!                               tree: find and signal processes by /proc (both sides)
 //! ```
 //!
@@ -20,8 +20,10 @@
 mod agent;
 mod capture;
 mod cgroup;
+mod confine;
 mod environment;
 mod growing;
+mod kept;
 mod look;
 mod pidfd;
 mod pump;
@@ -31,6 +33,7 @@ mod supervise;
 mod sweep;
 mod tree;
 mod turn;
+mod warden;
 mod watch;
 
 use std::path::PathBuf;
@@ -38,8 +41,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-pub use capture::{Captured, capture, capture_with};
+pub use capture::{Captured, Errand, Surroundings, capture};
 pub use cgroup::cgroup_delegated;
+pub use confine::{Fence, Ground, system_ground, tool_ground};
 pub use environment::allowed_environment;
 pub use growing::Growing;
 pub use look::{forget, look, variable_of_turn};

@@ -1,5 +1,5 @@
 //! The shim's signals: taken from a descriptor instead of by interruption, and given back to the agent in their
-//! default state. The only file that needs the C library; it must not decide what a signal means.
+//! default state. It must not decide what a signal means.
 
 use std::io;
 use std::mem::MaybeUninit;
