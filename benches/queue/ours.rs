@@ -79,7 +79,7 @@ pub async fn claim(store: &Store) -> Claim {
 
 async fn complete(store: &Store, claim: Claim) {
     let settlement = Settlement {
-        result: Some(json!({"answer": OBJECTIVE, "verified": Verified::Claimed})),
+        result: Some(json!({"answer": OBJECTIVE, "verified": Verified::Claimed}).to_string()),
         summary: Some(OBJECTIVE.to_owned()),
         ..Settlement::default()
     };

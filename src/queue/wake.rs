@@ -1,17 +1,22 @@
-//! Notices what other processes write: a slow look at the database's log, and a doorbell for those who know it.
-//! Both only save time: a missed ring is caught by the next look.
+//! Notices what other processes write: the kernel tells of changes of the database's log, a doorbell rings for those who know it,
+//! and a slow look catches what neither told. All of them only save time.
 
 use crate::store::{DATABASE_FILE, Store};
 use anyhow::{Context, Result};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::inotify;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
-/// How long a row written by `sqlite3` may go unnoticed; ralphd's own commands ring.
-const LOOK_EVERY: Duration = Duration::from_millis(1500);
-/// So often SQLite is asked although its log looks unchanged: a clock tick may hide a write.
-const ASK_EVERY_LOOKS: u32 = 30;
+/// So long the log may go unlooked at where the kernel tells of its changes.
+const LOOK_EVERY: Duration = Duration::from_secs(45);
+/// And so long where it does not: a row written by `sqlite3` goes unnoticed meanwhile.
+const LOOK_OFTEN: Duration = Duration::from_millis(1500);
+/// One commit is several writes, and under load there are hundreds of commits a second: they are looked at together.
+const GATHER: Duration = Duration::from_millis(10);
 
 fn doorbell(state: &Path) -> PathBuf {
     state.join("wake.sock")
@@ -25,16 +30,9 @@ pub fn ring(state: &Path) {
     }
 }
 
-/// How the log of the database looks from outside. Every commit writes to it, and asking costs no thread its sleep; it is never
-/// opened here, because closing it would drop SQLite's locks.
-fn look_at_log(state: &Path) -> Option<(u64, SystemTime)> {
-    let facts = std::fs::metadata(state.join(format!("{DATABASE_FILE}-wal"))).ok()?;
-    Some((facts.len(), facts.modified().ok()?))
-}
-
-/// Pokes the store whenever another process has committed, until shutdown.
+/// Has the store look whenever another process may have committed, until shutdown.
 ///
-/// The looking is done by a thread of its own: it wakes once a look, where a timer of the runtime wakes two or three times.
+/// The waiting is done by a thread of its own: it wakes once, where a task of the runtime wakes two or three threads.
 pub async fn listen(
     store: Store,
     state: PathBuf,
@@ -45,48 +43,161 @@ pub async fn listen(
     let _ = std::fs::remove_file(&path);
     let bell = UnixDatagram::bind(&path)
         .with_context(|| format!("cannot listen on {}", path.display()))?;
-    bell.set_read_timeout(Some(LOOK_EVERY))?;
-    let (news, mut heard) = mpsc::channel(1);
-    let (watched, down) = (state.clone(), shutdown.clone());
+    bell.set_nonblocking(true)?;
+    let ear = Ear::new(bell, state.join(format!("{DATABASE_FILE}-wal")));
+    let down = shutdown.clone();
     let looking = std::thread::Builder::new()
         .name("look-for-others".to_owned())
-        .spawn(move || look(&bell, &watched, &news, &down))?;
-    let mut known = store.foreign_version().await?;
-    while !*shutdown.borrow() {
-        tokio::select! {
-            Some(()) = heard.recv() => {}
-            _ = shutdown.changed() => break,
-        }
-        match store.foreign_version().await {
-            Ok(now) if now == known => {}
-            Ok(now) => {
-                known = now;
-                store.poke();
-            }
-            Err(error) => tracing::error!("cannot look for changes by others: {error:#}"),
-        }
-    }
+        .spawn(move || look(ear, &store, &down))?;
+    let _ = shutdown.wait_for(|down| *down).await;
     ring(&state);
     let _ = tokio::task::spawn_blocking(move || looking.join()).await;
     let _ = std::fs::remove_file(&path);
     Ok(())
 }
 
-/// Tells of a ring, of a changed log, and now and then without a reason.
-fn look(bell: &UnixDatagram, state: &Path, news: &mpsc::Sender<()>, down: &watch::Receiver<bool>) {
-    let mut log = None;
-    let mut unchanged_looks = 0;
+fn look(mut ear: Ear, store: &Store, down: &watch::Receiver<bool>) {
     while !*down.borrow() {
-        let rung = bell.recv(&mut [0u8; 1]).is_ok();
-        // Before SQLite is asked, so that a write in between shows at the next look.
-        let seen = look_at_log(state);
-        if !rung && seen == log && unchanged_looks < ASK_EVERY_LOOKS {
-            unchanged_looks += 1;
-            continue;
+        // Also before the first wait: somebody may have committed before there was an ear.
+        store.look_for_others();
+        ear.wait();
+    }
+}
+
+/// What wakes the looking thread.
+struct Ear {
+    bell: UnixDatagram,
+    log: PathBuf,
+    /// None where the kernel does not tell of the log.
+    changes: Option<OwnedFd>,
+    /// How the log looked last.
+    seen: Option<(u64, SystemTime)>,
+}
+
+impl Ear {
+    fn new(bell: UnixDatagram, log: PathBuf) -> Self {
+        let changes = watch_file(&log)
+            .inspect_err(|error| {
+                tracing::warn!("changes by other processes are noticed late: {error}")
+            })
+            .ok();
+        Self {
+            seen: appearance(&log),
+            bell,
+            log,
+            changes,
         }
-        log = seen;
-        unchanged_looks = 0;
-        // A full channel is a look that is still owed.
-        let _ = news.try_send(());
+    }
+
+    /// Until there may be something to see.
+    fn wait(&mut self) {
+        loop {
+            let (rung, changed) = self.sleep();
+            if changed && !rung {
+                wait_for(&[self.bell.as_fd()], GATHER);
+            }
+            while self.bell.recv(&mut [0u8; 1]).is_ok() {}
+            self.changes.iter().for_each(forget_changes);
+            let now = appearance(&self.log);
+            let silent_change = !rung && !changed && now != self.seen;
+            self.seen = now;
+            if silent_change && self.changes.take().is_some() {
+                tracing::warn!("the file system does not tell of changes by other processes");
+            }
+            if rung || changed || silent_change {
+                return;
+            }
+        }
+    }
+
+    /// Whether the bell rang, and whether the log changed.
+    fn sleep(&self) -> (bool, bool) {
+        match &self.changes {
+            Some(changes) => {
+                let heard = wait_for(&[self.bell.as_fd(), changes.as_fd()], LOOK_EVERY);
+                (heard[0], heard[1])
+            }
+            None => (wait_for(&[self.bell.as_fd()], LOOK_OFTEN)[0], false),
+        }
+    }
+}
+
+/// How a file looks from outside. The log is never opened here: closing it would drop SQLite's locks.
+fn appearance(file: &Path) -> Option<(u64, SystemTime)> {
+    let facts = std::fs::metadata(file).ok()?;
+    Some((facts.len(), facts.modified().ok()?))
+}
+
+/// Has the kernel tell of writes to a file, without opening it.
+fn watch_file(file: &Path) -> rustix::io::Result<OwnedFd> {
+    let changes = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
+    inotify::add_watch(&changes, file, inotify::WatchFlags::MODIFY)?;
+    Ok(changes)
+}
+
+/// What was told so far is all looked at now.
+fn forget_changes(changes: &OwnedFd) {
+    let mut told = [0u8; 4096];
+    while rustix::io::read(changes, &mut told).is_ok_and(|length| length == told.len()) {}
+}
+
+/// Which of them have something, once one has or the time is over.
+fn wait_for<const N: usize>(sources: &[BorrowedFd<'_>; N], longest: Duration) -> [bool; N] {
+    let mut waited = sources.map(|source| PollFd::from_borrowed_fd(source, PollFlags::IN));
+    let timeout = Timespec::try_from(longest).ok();
+    // Where the waiting fails nothing is heard, and the next look comes sooner.
+    match rustix::event::poll(&mut waited, timeout.as_ref()) {
+        Ok(_) => waited.map(|entry| !entry.revents().is_empty()),
+        Err(_) => [false; N],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn ear(state: &Path) -> Ear {
+        let log = state.join("log");
+        std::fs::write(&log, "first").unwrap();
+        let bell = UnixDatagram::bind(doorbell(state)).unwrap();
+        bell.set_nonblocking(true).unwrap();
+        Ear::new(bell, log)
+    }
+
+    fn append(ear: &Ear) {
+        let log = std::fs::OpenOptions::new().append(true).open(&ear.log);
+        log.unwrap().write_all(b"second").unwrap();
+    }
+
+    #[test]
+    fn a_change_is_heard_once() {
+        let state = tempfile::tempdir().unwrap();
+        let mut ear = ear(state.path());
+        append(&ear);
+        assert_eq!(ear.sleep(), (false, true));
+        ear.wait();
+        let changes = ear.changes.as_ref().unwrap().as_fd();
+        assert_eq!(wait_for(&[changes], Duration::ZERO), [false]);
+    }
+
+    #[test]
+    fn a_ring_is_heard_once() {
+        let state = tempfile::tempdir().unwrap();
+        let mut ear = ear(state.path());
+        ring(state.path());
+        assert_eq!(ear.sleep(), (true, false));
+        ear.wait();
+        assert_eq!(wait_for(&[ear.bell.as_fd()], Duration::ZERO), [false]);
+    }
+
+    #[test]
+    fn a_change_that_the_kernel_does_not_tell_of_is_seen() {
+        let state = tempfile::tempdir().unwrap();
+        let mut ear = ear(state.path());
+        ear.changes = None;
+        append(&ear);
+        ear.wait();
+        assert_eq!(ear.seen, appearance(&ear.log));
     }
 }

@@ -2,61 +2,62 @@
 //! It must not know a table or a verb; those are written once, above it, for every driver.
 
 use anyhow::{Context, Result, bail};
+use std::borrow::Cow;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// A value on its way to or from the database.
+/// A value on its way to or from the database. A text on its way in is borrowed where it can be: the one writer is what all wait for.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum Value<'a> {
     Null,
     Int(i64),
     Real(f64),
-    Text(String),
+    Text(Cow<'a, str>),
 }
 
-impl From<i64> for Value {
+impl From<i64> for Value<'_> {
     fn from(value: i64) -> Self {
         Value::Int(value)
     }
 }
 
-impl From<u32> for Value {
+impl From<u32> for Value<'_> {
     fn from(value: u32) -> Self {
         Value::Int(i64::from(value))
     }
 }
 
-impl From<bool> for Value {
+impl From<bool> for Value<'_> {
     fn from(value: bool) -> Self {
         Value::Int(i64::from(value))
     }
 }
 
-impl From<f64> for Value {
+impl From<f64> for Value<'_> {
     fn from(value: f64) -> Self {
         Value::Real(value)
     }
 }
 
-impl From<&str> for Value {
-    fn from(value: &str) -> Self {
-        Value::Text(value.to_owned())
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(value: &'a str) -> Self {
+        Value::Text(Cow::Borrowed(value))
     }
 }
 
-impl From<&String> for Value {
-    fn from(value: &String) -> Self {
-        Value::Text(value.clone())
+impl<'a> From<&'a String> for Value<'a> {
+    fn from(value: &'a String) -> Self {
+        Value::Text(Cow::Borrowed(value))
     }
 }
 
-impl From<String> for Value {
+impl From<String> for Value<'_> {
     fn from(value: String) -> Self {
-        Value::Text(value)
+        Value::Text(Cow::Owned(value))
     }
 }
 
-impl<T: Into<Value>> From<Option<T>> for Value {
+impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
     fn from(value: Option<T>) -> Self {
         value.map_or(Value::Null, Into::into)
     }
@@ -72,17 +73,17 @@ pub(crate) use values;
 #[derive(Clone, Debug)]
 pub struct Row {
     columns: Arc<Vec<String>>,
-    values: Vec<Value>,
+    values: Vec<Value<'static>>,
 }
 
 impl Row {
     /// A row of `values` under `columns`.
-    pub fn new(columns: Arc<Vec<String>>, values: Vec<Value>) -> Self {
+    pub fn new(columns: Arc<Vec<String>>, values: Vec<Value<'static>>) -> Self {
         Self { columns, values }
     }
 
     /// The value under `column`.
-    pub fn value(&self, column: &str) -> Result<&Value> {
+    pub fn value(&self, column: &str) -> Result<&Value<'static>> {
         let position = self
             .columns
             .iter()
@@ -92,7 +93,7 @@ impl Row {
     }
 
     /// The names and values, in the order of the query.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value<'static>)> {
         self.columns
             .iter()
             .map(String::as_str)
@@ -103,7 +104,7 @@ impl Row {
     pub fn optional_text(&self, column: &str) -> Result<Option<String>> {
         Ok(match self.value(column)? {
             Value::Null => None,
-            Value::Text(text) => Some(text.clone()),
+            Value::Text(text) => Some(text.clone().into_owned()),
             Value::Int(number) => Some(number.to_string()),
             Value::Real(number) => Some(number.to_string()),
         })
@@ -179,13 +180,13 @@ impl Row {
 /// them by their place in it.
 pub trait Sql {
     /// Runs a statement and returns its rows.
-    fn rows(&mut self, statement: &'static str, values: &[Value]) -> Result<Vec<Row>>;
+    fn rows(&mut self, statement: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>>;
 
     /// Runs a statement and returns how many rows it changed.
-    fn run(&mut self, statement: &'static str, values: &[Value]) -> Result<usize>;
+    fn run(&mut self, statement: &'static str, values: &[Value<'_>]) -> Result<usize>;
 
     /// Runs a statement and returns its first row, if any.
-    fn row(&mut self, statement: &'static str, values: &[Value]) -> Result<Option<Row>> {
+    fn row(&mut self, statement: &'static str, values: &[Value<'_>]) -> Result<Option<Row>> {
         Ok(self.rows(statement, values)?.into_iter().next())
     }
 }
@@ -239,8 +240,8 @@ pub trait Driver: Send + Sync + 'static {
     /// Changes with each commit of another process that was noticed.
     fn foreign_commits(&self) -> tokio::sync::watch::Receiver<u64>;
 
-    /// Wakes whoever waits for a commit: somebody else has committed.
-    fn poke(&self);
+    /// Sees soon whether another process has committed, and wakes whoever waits for a commit if so.
+    fn look_for_others(&self);
 
     /// A consistent copy of the whole database in a new file.
     fn backup(&self, target: &std::path::Path) -> Result<()>;

@@ -38,7 +38,7 @@ pub fn schema_version(sql: &mut dyn Sql) -> Result<i64> {
 /// SQLite answers with problems, or with the one word `ok`; the column's name is the check's own.
 fn problems(rows: &[Row]) -> Result<Vec<String>> {
     let texts = rows.iter().filter_map(|row| match row.iter().next() {
-        Some((_, Value::Text(text))) => Some(text.clone()),
+        Some((_, Value::Text(text))) => Some(text.to_string()),
         _ => None,
     });
     Ok(texts.filter(|text| text != "ok").collect())

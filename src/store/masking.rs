@@ -12,23 +12,23 @@ pub struct Masking<'a> {
 }
 
 impl Sql for Masking<'_> {
-    fn rows(&mut self, statement: &'static str, values: &[Value]) -> Result<Vec<Row>> {
+    fn rows(&mut self, statement: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>> {
         self.inner.rows(statement, &masked(values, self.mask))
     }
 
-    fn run(&mut self, statement: &'static str, values: &[Value]) -> Result<usize> {
+    fn run(&mut self, statement: &'static str, values: &[Value<'_>]) -> Result<usize> {
         self.inner.run(statement, &masked(values, self.mask))
     }
 }
 
 /// The same values where there is nothing to mask, which is nearly always.
-fn masked<'a>(values: &'a [Value], mask: &Mask) -> Cow<'a, [Value]> {
-    let mut clean: Cow<'a, [Value]> = Cow::Borrowed(values);
+fn masked<'a>(values: &'a [Value<'a>], mask: &Mask) -> Cow<'a, [Value<'a>]> {
+    let mut clean: Cow<'a, [Value<'a>]> = Cow::Borrowed(values);
     for (position, value) in values.iter().enumerate() {
         if let Value::Text(text) = value
             && let Cow::Owned(hidden) = mask.text(text)
         {
-            clean.to_mut()[position] = Value::Text(hidden);
+            clean.to_mut()[position] = Value::Text(Cow::Owned(hidden));
         }
     }
     clean

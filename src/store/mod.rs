@@ -17,6 +17,7 @@ pub mod requests;
 pub mod sessions;
 mod sqlite;
 mod statements;
+pub mod steps;
 pub mod summaries;
 pub mod tasks;
 pub mod tool_calls;
@@ -166,18 +167,9 @@ impl Store {
         self.driver.foreign_commits()
     }
 
-    /// Wakes those who wait on `commits`: another process has committed.
-    pub fn poke(&self) {
-        self.driver.poke();
-    }
-
-    /// A number that changes when another process has committed.
-    pub async fn foreign_version(&self) -> Result<i64> {
-        self.write(|sql| {
-            let row = sql.row("PRAGMA data_version", &[])?;
-            row.context("no data_version")?.int("data_version")
-        })
-        .await
+    /// Has the writer see whether another process has committed, which wakes those who wait on `commits`. Every write sees it too.
+    pub fn look_for_others(&self) {
+        self.driver.look_for_others();
     }
 
     /// A consistent copy of the database in a new file.

@@ -129,8 +129,8 @@ impl Driver for Sqlite {
         self.writer.foreign_commits()
     }
 
-    fn poke(&self) {
-        self.writer.poke();
+    fn look_for_others(&self) {
+        self.writer.look_for_others();
     }
 
     fn backup(&self, target: &Path) -> Result<()> {

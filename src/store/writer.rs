@@ -1,7 +1,7 @@
 //! The one writer thread of the SQLite driver: it commits all waiting jobs as one transaction, then answers them all.
 //! One failing job does not undo its neighbours: the batch is then done again, each job in a savepoint of its own. It must not know what the jobs do.
 
-use super::driver::{Audience, Job};
+use super::driver::{Audience, Job, Sql};
 use super::statements::Lasting;
 use anyhow::{Context, Result};
 use rusqlite::Connection;
@@ -17,7 +17,6 @@ const MAX_JOBS_PER_COMMIT: usize = 256;
 pub struct Writer {
     jobs: mpsc::Sender<Box<dyn Job>>,
     bell: Arc<Bell>,
-    foreign: watch::Sender<u64>,
 }
 
 impl Writer {
@@ -30,11 +29,7 @@ impl Writer {
             .name("store-writer".to_owned())
             .spawn(move || work(&connection, waiting, &rung))
             .context("cannot start the writer thread")?;
-        Ok(Self {
-            jobs,
-            bell,
-            foreign: watch::Sender::new(0),
-        })
+        Ok(Self { jobs, bell })
     }
 
     /// Hands over a job; resolves when there was room for it.
@@ -57,13 +52,31 @@ impl Writer {
 
     /// Bumped for commits that were not made here.
     pub fn foreign_commits(&self) -> watch::Receiver<u64> {
-        self.foreign.subscribe()
+        self.bell.foreign.subscribe()
     }
 
-    /// Tells of a commit that was not made here.
-    pub fn poke(&self) {
-        self.foreign.send_modify(|count| *count += 1);
-        self.bell.ring(Audience::Everybody);
+    /// Has the thread look for commits that were not made here. Where too many jobs wait, those do it.
+    pub fn look_for_others(&self) {
+        let _ = self.jobs.try_send(Box::new(Look));
+    }
+}
+
+/// Work that is done by beginning it.
+struct Look;
+
+impl Job for Look {
+    fn run(&mut self, _: &mut dyn Sql) -> bool {
+        true
+    }
+
+    fn audience(&self) -> Audience {
+        Audience::Nobody
+    }
+
+    fn tell(self: Box<Self>, committed: Result<(), String>) {
+        if let Err(reason) = committed {
+            tracing::error!("cannot look for changes by others: {reason}");
+        }
     }
 }
 
@@ -72,9 +85,16 @@ impl Writer {
 struct Bell {
     commits: watch::Sender<u64>,
     news: watch::Sender<u64>,
+    foreign: watch::Sender<u64>,
 }
 
 impl Bell {
+    /// Another process has committed.
+    fn ring_for_others(&self) {
+        self.foreign.send_modify(|count| *count += 1);
+        self.ring(Audience::Everybody);
+    }
+
     fn ring(&self, audience: Audience) {
         if audience >= Audience::Watchers {
             self.news.send_modify(|count| *count += 1);
@@ -88,6 +108,7 @@ impl Bell {
 fn work(connection: &Connection, mut waiting: mpsc::Receiver<Box<dyn Job>>, bell: &Bell) {
     let mut connection = Lasting::new(connection);
     let mut batch = Vec::with_capacity(MAX_JOBS_PER_COMMIT);
+    let mut foreign_version = None;
     while let Some(first) = waiting.blocking_recv() {
         batch.push(first);
         while batch.len() < MAX_JOBS_PER_COMMIT {
@@ -96,9 +117,12 @@ fn work(connection: &Connection, mut waiting: mpsc::Receiver<Box<dyn Job>>, bell
                 Err(_) => break,
             }
         }
-        let changed_before = connection.total_changes();
+        let (changed_before, foreign_before) = (connection.total_changes(), foreign_version);
         let audience = batch.iter().map(|job| job.audience()).max();
-        commit_together(&mut connection, &mut batch);
+        commit_together(&mut connection, &mut batch, &mut foreign_version);
+        if foreign_before.is_some() && foreign_version != foreign_before {
+            bell.ring_for_others();
+        }
         if connection.total_changes() != changed_before {
             bell.ring(audience.unwrap_or(Audience::Nobody));
         }
@@ -106,8 +130,12 @@ fn work(connection: &Connection, mut waiting: mpsc::Receiver<Box<dyn Job>>, bell
 }
 
 /// Runs the batch in one transaction and tells each job how it went.
-fn commit_together(connection: &mut Lasting<'_>, batch: &mut Vec<Box<dyn Job>>) {
-    let outcome = match run_all(connection, batch) {
+fn commit_together(
+    connection: &mut Lasting<'_>,
+    batch: &mut Vec<Box<dyn Job>>,
+    foreign_version: &mut Option<i64>,
+) {
+    let outcome = match run_all(connection, batch, foreign_version) {
         Ok(()) => Ok(()),
         Err(error) => {
             // After a failed commit (a full disk) the transaction may still be open.
@@ -121,8 +149,14 @@ fn commit_together(connection: &mut Lasting<'_>, batch: &mut Vec<Box<dyn Job>>) 
 }
 
 /// First without savepoints, which would cost more than the work itself; they are needed only when a job fails.
-fn run_all(connection: &mut Lasting<'_>, batch: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
+fn run_all(
+    connection: &mut Lasting<'_>,
+    batch: &mut [Box<dyn Job>],
+    foreign_version: &mut Option<i64>,
+) -> rusqlite::Result<()> {
+    // Waits for a commit that is under way elsewhere, so that it is seen.
     connection.execute("BEGIN IMMEDIATE")?;
+    *foreign_version = Some(connection.foreign_version()?);
     if batch.iter_mut().all(|job| job.run(connection)) {
         return connection.execute("COMMIT");
     }

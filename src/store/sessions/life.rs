@@ -66,7 +66,7 @@ fn tell_step(
     to: SessionState,
     at_ms: i64,
 ) -> Result<()> {
-    let name = format!("session.{to}");
+    let name = ["session.", to.as_str()].concat();
     events::add_named(sql, About::session(id), &name, at_ms, facts)
 }
 

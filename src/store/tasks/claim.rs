@@ -10,7 +10,7 @@ use crate::store::driver::{Row, Sql, values};
 use crate::store::events::{self, About};
 use crate::store::{query, sessions};
 use anyhow::{Result, bail};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 /// The right to work on a task, until the lease runs out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,7 +149,8 @@ pub fn renew(sql: &mut dyn Sql, claim: &Claim, lease_until_ms: i64) -> Result<bo
 /// How a claimed task is left.
 #[derive(Clone, Debug, Default)]
 pub struct Settlement {
-    pub result: Option<Json>,
+    /// As JSON text, made by the caller: the one writer is what all wait for.
+    pub result: Option<String>,
     pub summary: Option<String>,
     pub error_type: Option<String>,
     pub error_message: Option<String>,
@@ -171,7 +172,7 @@ pub fn settle(
             &claim.worker_id,
             claim.number,
             to.as_str(),
-            settlement.result.as_ref().map(Json::to_string),
+            settlement.result.as_ref(),
             settlement.summary.as_ref(),
             settlement.error_type.as_ref(),
             settlement.error_message.as_ref(),

@@ -165,7 +165,7 @@ fn tell_step(
     moved: &Moved<'_>,
     at_ms: i64,
 ) -> Result<()> {
-    let name = format!("task.{}", moved.to);
+    let name = ["task.", moved.to.as_str()].concat();
     events::add_named(sql, About::task(session, task), &name, at_ms, moved)
 }
 
