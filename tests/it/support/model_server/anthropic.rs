@@ -41,28 +41,34 @@ fn message(asked: &Asked, content: Json, stop_reason: Json, usage: Json) -> Json
 }
 
 fn stop_reason(reply: &Reply) -> &'static str {
-    match reply {
-        Reply::Call { .. } => "tool_use",
-        Reply::Say(_) => "end_turn",
+    reply.stop_or("tool_use", "end_turn")
+}
+
+/// The blocks of an answer: each as it starts, and the pieces in which the rest of it comes.
+fn blocks(asked: &Asked, reply: &Reply) -> Vec<(Json, Vec<Json>)> {
+    let mut blocks = Vec::new();
+    if !reply.text.is_empty() || reply.calls.is_empty() {
+        let delta = |piece: &str| json!({ "type": "text_delta", "text": piece });
+        blocks.push((
+            json!({ "type": "text", "text": "" }),
+            pieces(&reply.text).map(delta).to_vec(),
+        ));
     }
+    for (index, (name, arguments)) in reply.calls.iter().enumerate() {
+        let delta = |piece: &str| json!({ "type": "input_json_delta", "partial_json": piece });
+        blocks.push((
+            json!({ "type": "tool_use", "id": call_id(asked, index), "name": name, "input": {} }),
+            pieces(arguments).map(delta).to_vec(),
+        ));
+    }
+    blocks
+}
+
+fn call_id(asked: &Asked, index: usize) -> String {
+    format!("toolu_{}_{index}", asked.number)
 }
 
 fn events(asked: &Asked, reply: &Reply, tokens: Tokens) -> Vec<String> {
-    let (block, deltas) = match reply {
-        Reply::Call { name, arguments } => {
-            let id = format!("toolu_{}", tokens.fresh);
-            let text = arguments.to_string();
-            (
-                json!({ "type": "tool_use", "id": id, "name": name, "input": {} }),
-                pieces(&text)
-                    .map(|piece| json!({ "type": "input_json_delta", "partial_json": piece })),
-            )
-        }
-        Reply::Say(text) => (
-            json!({ "type": "text", "text": "" }),
-            pieces(text).map(|piece| json!({ "type": "text_delta", "text": piece })),
-        ),
-    };
     // The output is not known when the message starts.
     let at_start = usage(Tokens {
         output: 1,
@@ -70,12 +76,18 @@ fn events(asked: &Asked, reply: &Reply, tokens: Tokens) -> Vec<String> {
     });
     let mut events = vec![
         json!({ "type": "message_start", "message": message(asked, json!([]), Json::Null, at_start) }),
-        json!({ "type": "content_block_start", "index": 0, "content_block": block }),
+        json!({ "type": "ping" }),
     ];
-    events.extend(
-        deltas.map(|delta| json!({ "type": "content_block_delta", "index": 0, "delta": delta })),
-    );
-    events.push(json!({ "type": "content_block_stop", "index": 0 }));
+    for (index, (block, deltas)) in blocks(asked, reply).into_iter().enumerate() {
+        events
+            .push(json!({ "type": "content_block_start", "index": index, "content_block": block }));
+        events.extend(
+            deltas.into_iter().map(
+                |delta| json!({ "type": "content_block_delta", "index": index, "delta": delta }),
+            ),
+        );
+        events.push(json!({ "type": "content_block_stop", "index": index }));
+    }
     let delta = json!({ "stop_reason": stop_reason(reply), "stop_sequence": null });
     events.push(json!({ "type": "message_delta", "delta": delta, "usage": { "output_tokens": tokens.output } }));
     events.push(json!({ "type": "message_stop" }));
@@ -91,15 +103,18 @@ fn events(asked: &Asked, reply: &Reply, tokens: Tokens) -> Vec<String> {
 }
 
 fn document(asked: &Asked, reply: &Reply, tokens: Tokens) -> Json {
-    let block = match reply {
-        Reply::Call { name, arguments } => {
-            json!({ "type": "tool_use", "id": format!("toolu_{}", tokens.fresh), "name": name, "input": arguments })
-        }
-        Reply::Say(text) => json!({ "type": "text", "text": text }),
-    };
+    let mut content = Vec::new();
+    if !reply.text.is_empty() {
+        content.push(json!({ "type": "text", "text": reply.text }));
+    }
+    for (index, (name, input)) in reply.parsed_calls().enumerate() {
+        content.push(
+            json!({ "type": "tool_use", "id": call_id(asked, index), "name": name, "input": input }),
+        );
+    }
     message(
         asked,
-        json!([block]),
+        json!(content),
         json!(stop_reason(reply)),
         usage(tokens),
     )

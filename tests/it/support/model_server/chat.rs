@@ -29,20 +29,17 @@ fn usage(tokens: Tokens) -> Json {
     })
 }
 
-fn call(name: &str, arguments: &str, tokens: Tokens) -> Json {
+fn call(index: usize, name: &str, arguments: &str, asked: &Asked) -> Json {
     json!({
-        "index": 0,
-        "id": format!("call_{}", tokens.fresh),
+        "index": index,
+        "id": format!("call_{}_{index}", asked.number),
         "type": "function",
         "function": { "name": name, "arguments": arguments },
     })
 }
 
 fn finish_reason(reply: &Reply) -> &'static str {
-    match reply {
-        Reply::Call { .. } => "tool_calls",
-        Reply::Say(_) => "stop",
-    }
+    reply.stop_or("tool_calls", "stop")
 }
 
 fn chunk(asked: &Asked, choices: Json, tokens: Tokens) -> Json {
@@ -57,16 +54,15 @@ fn chunk(asked: &Asked, choices: Json, tokens: Tokens) -> Json {
 
 fn events(asked: &Asked, reply: &Reply, tokens: Tokens) -> Vec<String> {
     let mut deltas = vec![json!({ "role": "assistant", "content": "" })];
-    match reply {
-        Reply::Call { name, arguments } => {
-            let text = arguments.to_string();
-            let [first, second] = pieces(&text);
-            deltas.push(json!({ "tool_calls": [call(name, first, tokens)] }));
-            deltas.push(
-                json!({ "tool_calls": [{ "index": 0, "function": { "arguments": second } }] }),
-            );
-        }
-        Reply::Say(text) => deltas.extend(pieces(text).map(|piece| json!({ "content": piece }))),
+    if !reply.text.is_empty() {
+        deltas.extend(pieces(&reply.text).map(|piece| json!({ "content": piece })));
+    }
+    for (index, (name, arguments)) in reply.calls.iter().enumerate() {
+        let [first, second] = pieces(arguments);
+        deltas.push(json!({ "tool_calls": [call(index, name, first, asked)] }));
+        deltas.push(
+            json!({ "tool_calls": [{ "index": index, "function": { "arguments": second } }] }),
+        );
     }
     let mut events: Vec<Json> = deltas
         .into_iter()
@@ -75,25 +71,35 @@ fn events(asked: &Asked, reply: &Reply, tokens: Tokens) -> Vec<String> {
         .collect();
     let end = json!([{ "index": 0, "delta": {}, "finish_reason": finish_reason(reply) }]);
     events.push(chunk(asked, end, tokens));
-    let mut last = chunk(asked, json!([]), tokens);
-    last["usage"] = usage(tokens);
-    events.push(last);
+    if tokens != Tokens::default() {
+        let mut last = chunk(asked, json!([]), tokens);
+        last["usage"] = usage(tokens);
+        events.push(last);
+    }
     let lines = events.iter().map(|event| format!("data: {event}\n\n"));
     lines.chain(["data: [DONE]\n\n".to_owned()]).collect()
 }
 
 fn document(asked: &Asked, reply: &Reply, tokens: Tokens) -> Json {
-    let message = match reply {
-        Reply::Call { name, arguments } => {
-            let call = call(name, &arguments.to_string(), tokens);
-            json!({ "role": "assistant", "content": null, "tool_calls": [call] })
-        }
-        Reply::Say(text) => json!({ "role": "assistant", "content": text }),
-    };
+    let calls: Vec<Json> = reply
+        .calls
+        .iter()
+        .enumerate()
+        .map(|(index, (name, arguments))| call(index, name, arguments, asked))
+        .collect();
+    let mut message = json!({ "role": "assistant", "content": reply.text });
+    if !calls.is_empty() {
+        message["tool_calls"] = json!(calls);
+    }
+    if reply.text.is_empty() {
+        message["content"] = Json::Null;
+    }
     let choices =
         json!([{ "index": 0, "message": message, "finish_reason": finish_reason(reply) }]);
     let mut document = chunk(asked, choices, tokens);
     document["object"] = json!("chat.completion");
-    document["usage"] = usage(tokens);
+    if tokens != Tokens::default() {
+        document["usage"] = usage(tokens);
+    }
     document
 }

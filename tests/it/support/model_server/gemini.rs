@@ -21,6 +21,7 @@ fn read(path: &str, body: &Json) -> Asked {
         .flatten();
     let model = path.rsplit('/').next().unwrap_or_default();
     Asked {
+        number: 0,
         model: model.split(':').next().unwrap_or_default().to_owned(),
         streamed: path.ends_with(":streamGenerateContent"),
         has_result: conversation.contains("\"functionResponse\":"),
@@ -60,10 +61,10 @@ fn with_usage(mut document: Json, asked: &Asked, tokens: Tokens) -> Json {
 }
 
 fn events(asked: &Asked, reply: &Reply, tokens: Tokens) -> Vec<String> {
-    let events = match reply {
-        Reply::Call { .. } => vec![document(asked, reply, tokens)],
-        Reply::Say(text) => {
-            let [first, second] = pieces(text);
+    let events = match reply.calls.is_empty() {
+        false => vec![document(asked, reply, tokens)],
+        true => {
+            let [first, second] = pieces(&reply.text);
             let last = candidate(json!({ "text": second }), true);
             vec![
                 candidate(json!({ "text": first }), false),
@@ -78,11 +79,11 @@ fn events(asked: &Asked, reply: &Reply, tokens: Tokens) -> Vec<String> {
 }
 
 fn document(asked: &Asked, reply: &Reply, tokens: Tokens) -> Json {
-    let part = match reply {
-        Reply::Call { name, arguments } => {
+    let part = match reply.parsed_calls().next() {
+        Some((name, arguments)) => {
             json!({ "functionCall": { "name": name, "args": arguments } })
         }
-        Reply::Say(text) => json!({ "text": text }),
+        None => json!({ "text": reply.text }),
     };
     with_usage(candidate(part, true), asked, tokens)
 }

@@ -7,9 +7,11 @@ mod door;
 mod gemini;
 mod play;
 mod responses;
+mod script;
 mod tokens;
 
 pub use play::{Part, Scene};
+pub use script::{Play, Request};
 pub use tokens::{Prices, Tokens};
 
 use std::net::SocketAddr;
@@ -28,16 +30,52 @@ pub struct Exchange {
     pub tokens: Tokens,
 }
 
+/// What a request gets, by its number, from 1, and by itself.
+type Choose = Box<dyn Fn(usize, &Request) -> Play + Send + Sync>;
+
+/// Who decides what the model says.
+enum Cast {
+    Scenes(&'static [Scene]),
+    Script(Choose),
+}
+
+/// All that was asked: one entry a request in both, in their order.
+#[derive(Default)]
+struct Log {
+    exchanges: Vec<Exchange>,
+    requests: Vec<Request>,
+    open_connections: usize,
+}
+
 /// Answers until it is dropped.
 pub struct ModelServer {
     address: SocketAddr,
-    exchanges: Arc<Mutex<Vec<Exchange>>>,
+    log: Arc<Mutex<Log>>,
     _runtime: Runtime,
 }
 
 impl ModelServer {
     /// Listens on a free port of the calling thread's network; the n-th iteration plays the n-th scene.
     pub fn start(scenes: &'static [Scene]) -> Self {
+        Self::with(Cast::Scenes(scenes))
+    }
+
+    /// The n-th request for an answer gets the n-th play; past the last one all are refused, so that a test sees it.
+    pub fn scripted(plays: Vec<Play>) -> Self {
+        Self::answering(move |number, _| {
+            let play = plays.get(number - 1).cloned();
+            play.unwrap_or_else(|| {
+                Play::refuse(400, "script_over", "the test's script has no more plays")
+            })
+        })
+    }
+
+    /// Each request for an answer gets what `choose` makes of its number, from 1, and of the request itself.
+    pub fn answering(choose: impl Fn(usize, &Request) -> Play + Send + Sync + 'static) -> Self {
+        Self::with(Cast::Script(Box::new(choose)))
+    }
+
+    fn with(cast: Cast) -> Self {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -47,11 +85,11 @@ impl ModelServer {
             .block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))
             .unwrap();
         let address = listener.local_addr().unwrap();
-        let exchanges = Arc::new(Mutex::new(Vec::new()));
-        runtime.spawn(door::answer_all(listener, scenes, exchanges.clone()));
+        let log = Arc::new(Mutex::new(Log::default()));
+        runtime.spawn(door::answer_all(listener, Arc::new(cast), log.clone()));
         Self {
             address,
-            exchanges,
+            log,
             _runtime: runtime,
         }
     }
@@ -63,7 +101,17 @@ impl ModelServer {
 
     /// All that was asked so far.
     pub fn exchanges(&self) -> Vec<Exchange> {
-        self.exchanges.lock().unwrap().clone()
+        self.log.lock().unwrap().exchanges.clone()
+    }
+
+    /// The same requests as they came over the wire: path, headers, body.
+    pub fn requests(&self) -> Vec<Request> {
+        self.log.lock().unwrap().requests.clone()
+    }
+
+    /// Connections that nobody has closed yet.
+    pub fn open_connections(&self) -> usize {
+        self.log.lock().unwrap().open_connections
     }
 
     /// What one iteration was told, of the work itself and of the tool's side requests that quote its prompt.

@@ -18,12 +18,16 @@ pub enum Part {
     Words,
     /// The tool asked for something of its own: a title, a route, a summary.
     Aside,
+    /// A play of a script.
+    Scripted,
     /// Nothing that a model is asked.
     Unknown,
 }
 
 /// A request for an answer, whatever its dialect.
 pub struct Asked {
+    /// Which request this is, from 1.
+    pub number: usize,
     pub model: String,
     pub streamed: bool,
     /// The whole conversation as JSON text.
@@ -44,6 +48,7 @@ impl Asked {
         let conversation = body[conversation].to_string();
         let tools = body["tools"].as_array().cloned().unwrap_or_default();
         Self {
+            number: 0,
             model: body["model"].as_str().unwrap_or_default().to_owned(),
             streamed: body["stream"] == true,
             has_result: conversation.contains(result),
@@ -69,9 +74,36 @@ impl Offer {
 }
 
 /// An answer, whatever the dialect.
-pub enum Reply {
-    Call { name: String, arguments: Json },
-    Say(String),
+#[derive(Clone, Debug, Default)]
+pub struct Reply {
+    pub text: String,
+    /// Names, and arguments as they are written.
+    pub calls: Vec<(String, String)>,
+    /// Why it ends, in the words of the dialect, where that is not plain.
+    pub stop: Option<&'static str>,
+}
+
+impl Reply {
+    fn say(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Why it ends: one word for an answer with calls, another for mere words.
+    pub fn stop_or(&self, calls: &'static str, words: &'static str) -> &'static str {
+        let plain = if self.calls.is_empty() { words } else { calls };
+        self.stop.unwrap_or(plain)
+    }
+
+    /// Arguments as JSON, for dialects that carry them so.
+    pub fn parsed_calls(&self) -> impl Iterator<Item = (&str, Json)> {
+        let parsed = |arguments: &str| serde_json::from_str(arguments).unwrap_or_default();
+        self.calls
+            .iter()
+            .map(move |(name, arguments)| (name.as_str(), parsed(arguments)))
+    }
 }
 
 const SHELLS: [&str; 8] = [
@@ -106,15 +138,16 @@ pub fn answer(asked: &Asked, scenes: &[Scene]) -> (Part, Reply) {
         .iteration()
         .and_then(|iteration| scenes.get(iteration - 1));
     match (scene, asked.shell()) {
-        (Some(scene), _) if asked.has_result => (Part::Words, Reply::Say(scene.words.to_owned())),
+        (Some(scene), _) if asked.has_result => (Part::Words, Reply::say(scene.words)),
         (Some(scene), Some(shell)) => {
-            let call = Reply::Call {
-                name: shell.name.clone(),
-                arguments: arguments(&shell.schema, scene.command),
+            let arguments = arguments(&shell.schema, scene.command).to_string();
+            let call = Reply {
+                calls: vec![(shell.name.clone(), arguments)],
+                ..Reply::default()
             };
             (Part::Call, call)
         }
-        _ => (Part::Aside, Reply::Say(ASIDE.to_owned())),
+        _ => (Part::Aside, Reply::say(ASIDE)),
     }
 }
 

@@ -19,19 +19,19 @@ fn read(_: &str, body: &Json) -> Asked {
 }
 
 fn item(reply: &Reply, tokens: Tokens) -> Json {
-    match reply {
-        Reply::Call { name, arguments } => json!({
+    match reply.calls.first() {
+        Some((name, arguments)) => json!({
             "type": "function_call",
             "id": format!("fc_{}", tokens.fresh),
             "call_id": format!("call_{}", tokens.fresh),
             "name": name,
-            "arguments": arguments.to_string(),
+            "arguments": arguments,
         }),
-        Reply::Say(text) => json!({
+        None => json!({
             "type": "message",
             "id": format!("msg_{}", tokens.fresh),
             "role": "assistant",
-            "content": [{ "type": "output_text", "text": text, "annotations": [] }],
+            "content": [{ "type": "output_text", "text": reply.text, "annotations": [] }],
         }),
     }
 }
@@ -60,13 +60,13 @@ fn events(asked: &Asked, reply: &Reply, tokens: Tokens) -> Vec<String> {
     let mut events = vec![
         json!({ "type": "response.created", "response": { "id": id, "object": "response", "status": "in_progress", "output": [] } }),
     ];
-    if let Reply::Say(text) = reply {
+    if reply.calls.is_empty() {
         let empty =
             json!({ "type": "message", "id": item["id"], "role": "assistant", "content": [] });
         events.push(
             json!({ "type": "response.output_item.added", "output_index": 0, "item": empty }),
         );
-        events.extend(pieces(text).map(|piece| {
+        events.extend(pieces(&reply.text).map(|piece| {
             json!({ "type": "response.output_text.delta", "item_id": item["id"], "output_index": 0, "content_index": 0, "delta": piece })
         }));
     }
