@@ -1,6 +1,7 @@
 //! Does anything in a workspace move? A fingerprint of its files by content, with a memory so that unchanged files are not read again.
 //! It must not fail a run: what cannot be read counts by its metadata alone.
 
+use crate::files;
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::fs::Metadata;
@@ -83,12 +84,13 @@ impl Memory {
     }
 }
 
-/// The hash of a file's content; nothing when it is too large or cannot be read.
+/// The hash of a file's content, also through a link; nothing when it is too large, no file, or cannot be read.
 pub(super) fn hash_file(path: &Path, facts: &Metadata) -> Option<u64> {
     if facts.len() > MAX_HASHED_BYTES {
         return None;
     }
-    std::fs::read(path).ok().map(|content| hash_of(&content))
+    let (content, _) = files::read_linked(path, MAX_HASHED_BYTES).ok()?;
+    Some(hash_of(&content))
 }
 
 /// A hash that is the same in every process of this version.

@@ -24,9 +24,19 @@ fn path(workspace: &Path, name: &str) -> PathBuf {
     workspace.join(DIRECTORY).join(name)
 }
 
+/// Whether an agent has put a link in place of the directory: what lies behind it is not its own.
+pub(super) fn lead_away(workspace: &Path) -> bool {
+    workspace.join(DIRECTORY).is_symlink()
+}
+
+/// Where a question is left, relative to the workspace.
+pub fn question_path() -> String {
+    format!("{DIRECTORY}/{QUESTION}")
+}
+
 /// Takes secrets out of what an agent has left: its letters stay in the workspace, and others read them.
 pub fn mask(workspace: &Path, mask: &Mask) {
-    if mask.is_empty() {
+    if mask.is_empty() || lead_away(workspace) {
         return;
     }
     for name in [HANDOFF, QUESTION] {
@@ -51,6 +61,9 @@ pub enum Handoff {
 
 /// Reads the handoff as the agent left it.
 pub fn read_handoff(workspace: &Path) -> Handoff {
+    if lead_away(workspace) {
+        return Handoff::Broken(format!("{DIRECTORY} is a symbolic link, not a directory"));
+    }
     match files::read_regular(&path(workspace, HANDOFF), MAX_HANDOFF_BYTES as u64) {
         Err(Unreadable::Missing) => Handoff::None,
         Err(Unreadable::TooLarge { .. }) => Handoff::Broken(format!(
@@ -74,6 +87,9 @@ struct Question {
 
 /// The question an agent left for a person. A broken file is still a question: the person sees what was in it.
 pub fn read_question(workspace: &Path) -> Option<Json> {
+    if lead_away(workspace) {
+        return None;
+    }
     let bytes = match files::read_regular(&path(workspace, QUESTION), MAX_QUESTION_BYTES) {
         Ok(bytes) => bytes,
         Err(Unreadable::Missing) => return None,
@@ -105,7 +121,9 @@ pub fn read_question(workspace: &Path) -> Option<Json> {
 
 /// Removes an old question, so that it is not taken for one of the iteration that starts now.
 pub fn clear_question(workspace: &Path) {
-    let _ = std::fs::remove_file(path(workspace, QUESTION));
+    if !lead_away(workspace) {
+        let _ = std::fs::remove_file(path(workspace, QUESTION));
+    }
 }
 
 #[cfg(test)]
@@ -149,6 +167,27 @@ mod tests {
         mask(workspace.path(), &secret);
         let left = std::fs::read_to_string(path(workspace.path(), HANDOFF)).unwrap();
         assert_eq!(left, r#"{"phase": "with [masked]"}"#);
+    }
+
+    #[test]
+    fn letters_of_others_are_left_alone() {
+        let others = workspace_with(HANDOFF, r#"{"phase": "sk-0123456789"}"#);
+        std::fs::write(path(others.path(), QUESTION), "Theirs?").unwrap();
+        let workspace = tempfile::tempdir().unwrap();
+        let state = workspace.path().join(DIRECTORY);
+        std::os::unix::fs::symlink(others.path().join(DIRECTORY), &state).unwrap();
+        mask(workspace.path(), &Mask::new(["sk-0123456789".to_owned()]));
+        clear_question(workspace.path());
+        assert!(
+            matches!(read_handoff(workspace.path()), Handoff::Broken(why) if why.contains("symbolic link"))
+        );
+        assert_eq!(read_question(workspace.path()), None);
+        let left = std::fs::read_to_string(path(others.path(), HANDOFF)).unwrap();
+        assert_eq!(left, r#"{"phase": "sk-0123456789"}"#);
+        assert!(path(others.path(), QUESTION).exists());
+        crate::workspace::prepare(workspace.path()).unwrap();
+        assert!(state.is_dir() && !state.is_symlink(), "the link is gone");
+        assert!(path(others.path(), HANDOFF).exists());
     }
 
     #[test]

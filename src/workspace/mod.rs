@@ -6,7 +6,7 @@ pub mod letters;
 pub mod protect;
 
 use crate::files;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
 /// The directory for a session: a named one is shared by all sessions of that name, any other is its own.
@@ -20,5 +20,10 @@ pub fn resolve(state: &Path, name: Option<&str>, session: &str) -> PathBuf {
 
 /// Makes the directory and its `state/`, so that an agent can write its handoff without further ado.
 pub fn prepare(workspace: &Path) -> Result<()> {
-    files::make_private_directory(&workspace.join(letters::DIRECTORY))
+    let state = workspace.join(letters::DIRECTORY);
+    if letters::lead_away(workspace) {
+        std::fs::remove_file(&state)
+            .with_context(|| format!("cannot remove the link {}", state.display()))?;
+    }
+    files::make_private_directory(&state)
 }

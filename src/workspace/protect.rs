@@ -69,6 +69,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_no_file_is_neither_waited_for_nor_read_without_end() {
+        use rustix::fs::{CWD, FileType, Mode};
+        let workspace = tempfile::tempdir().unwrap();
+        let pipe = workspace.path().join("a");
+        rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        std::os::unix::fs::symlink("a", workspace.path().join("b")).unwrap();
+        let (told, hears) = std::sync::mpsc::channel();
+        let place = workspace.path().to_owned();
+        std::thread::spawn(move || told.send(snapshot(&place, &["*".to_owned()])));
+        let limit = std::time::Duration::from_secs(20);
+        let snapshot = hears.recv_timeout(limit).expect("it hangs").unwrap();
+        assert_eq!(snapshot, json!({"a": 0, "b": 1}));
+    }
+
+    #[test]
     fn changes_and_removals_are_seen_additions_are_not() {
         let workspace = tempfile::tempdir().unwrap();
         let write = |name: &str, content: &str| {
