@@ -4,6 +4,7 @@
 use super::driver::{Sql, values};
 use super::events::{self, About};
 use super::query;
+use crate::model::brief;
 use crate::model::event::EventType;
 use anyhow::Result;
 use serde_json::json;
@@ -19,6 +20,7 @@ pub struct NewToolCall {
     pub result: Option<String>,
     pub ok: Option<bool>,
     pub duration_ms: Option<i64>,
+    pub retries: i64,
 }
 
 /// Adds the calls that are not there yet.
@@ -42,10 +44,17 @@ pub fn add(
                 call.ok,
                 call.duration_ms,
                 at_ms,
+                call.retries,
             ],
         )?;
         if added == 1 {
-            let facts = json!({"name": call.name, "ok": call.ok, "duration_ms": call.duration_ms});
+            let about = call.arguments.as_deref().and_then(brief::of_arguments);
+            let facts = json!({
+                "name": call.name,
+                "about": about,
+                "ok": call.ok,
+                "duration_ms": call.duration_ms,
+            });
             let about = About::task(session, task);
             events::add(sql, about, EventType::ToolCalled, at_ms, &facts)?;
         }
