@@ -1,20 +1,23 @@
 //! Agents: named workers that take one turn with a fresh context and come back with their final words.
 //! An agent must not judge itself: whether it is done is decided in `engine/ralph`.
 
+pub mod builtin;
 mod command;
 pub use command::{commission_environment, error_file, profile};
 pub mod key;
-pub mod rehearsal;
+pub mod provider;
 pub mod roster;
 pub mod stream;
+pub mod tool;
 
 use crate::model::failure::Failure;
 use crate::model::usage::Usage;
 use anyhow::Result;
+use serde_json::Value as Json;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Duration;
-use stream::ToolCall;
+use stream::{StepReport, ToolCall};
 use tokio::sync::{mpsc, watch};
 
 /// For whom a program works; it finds this in its environment.
@@ -41,6 +44,8 @@ pub struct Turn {
     pub silence: Option<Duration>,
     /// Names of environment variables the request wants passed on.
     pub environment: Vec<String>,
+    /// The final words shall be JSON of this schema; programs of others have it in their prompt.
+    pub answer_schema: Option<Json>,
     /// Turns true when the turn is to be ended now.
     pub stop: watch::Receiver<bool>,
     /// Where the agent says what it has used and done so far.
@@ -54,6 +59,15 @@ pub struct TurnReport {
     pub usage: Usage,
     /// The tool calls that ended since the last report.
     pub tool_calls: Vec<ToolCall>,
+    /// The replies of the model since the last report, where the agent tells of them.
+    pub steps: Vec<StepCost>,
+}
+
+/// What one reply of a model used, and what that cost where it has a price.
+#[derive(Clone, Debug)]
+pub struct StepCost {
+    pub step: StepReport,
+    pub cost_usd: Option<f64>,
 }
 
 /// How a turn came to its end.
@@ -67,6 +81,8 @@ pub enum TurnEnd {
     Stopped,
     /// Ended by the daemon because it passed a limit of cost, tokens or tool calls.
     Overspent,
+    /// Ended by its own guard because it repeated the same call.
+    DoomLoop,
     /// Vanished together with its shim; nothing is known of it.
     Lost,
 }

@@ -1,12 +1,13 @@
 //! Which agents there are: the configured ones, else those found on this machine, and always `rehearsal`.
 //! An unknown name is an error that lists the known ones, never a silent default.
 
-use super::Agent;
+use super::builtin::settings::Settings;
 use super::command::Command;
 pub use super::command::Supervision;
 use super::command::profile::{Profile, Reports};
+use super::{Agent, builtin};
 use crate::config::Config;
-use crate::config::agent::REHEARSAL;
+use crate::config::agent::{AgentKind, Provider, REHEARSAL};
 use crate::model::fallback;
 use crate::model::nearest::nearest;
 use crate::model::preset::PRESETS;
@@ -17,6 +18,10 @@ use anyhow::{Context, Result, bail};
 use indexmap::IndexMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// What is asked with a key alone, where nothing is configured.
+const CLAUDE: &str = "claude-sonnet-5";
+const GPT: &str = "gpt-5.4";
 
 /// Where an agent comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -57,11 +62,18 @@ impl Roster {
         secrets: Vault,
     ) -> Result<Self> {
         let prices = Prices::new(&config.prices);
+        let program = program.to_string_lossy().into_owned();
         let mut members: IndexMap<String, Member> = config
             .agents
             .iter()
             .map(|(name, agent)| {
-                let profile = Profile::of_config(agent, &prices);
+                let profile = match agent.kind {
+                    AgentKind::Command => Profile::of_config(agent, &prices),
+                    AgentKind::Builtin => {
+                        let settings = Settings::of_config(agent, config);
+                        Profile::of_builtin(&program, settings, &prices).set(agent, &prices)
+                    }
+                };
                 let configured = Member {
                     fallback: agent.fallback.clone(),
                     ..member(name, Source::Configured, profile)
@@ -79,12 +91,14 @@ impl Roster {
                     member(preset.name, Source::Found, profile),
                 );
             }
+            for (name, settings) in with_keys_at_hand(config) {
+                preferred.get_or_insert_with(|| name.to_owned());
+                let profile = Profile::of_builtin(&program, settings, &prices);
+                members.insert(name.to_owned(), member(name, Source::Found, profile));
+            }
         }
-        let program = program.to_string_lossy().into_owned();
-        let rehearsal = Profile {
-            cost_per_iteration: Some(0.0),
-            ..Profile::of_text(&[&program, "rehearse"])
-        };
+        let rehearsal = Settings::usual(builtin::settings::Source::Rehearsal, "", config);
+        let rehearsal = Profile::of_builtin(&program, rehearsal, &prices);
         members.insert(
             REHEARSAL.to_owned(),
             member(REHEARSAL, Source::Builtin, rehearsal),
@@ -124,6 +138,15 @@ impl Roster {
     /// All agents, by name.
     pub fn members(&self) -> impl Iterator<Item = &Member> {
         self.members.values()
+    }
+
+    /// Lets all built-in agents write what their models say to a cassette.
+    pub fn record(&mut self, file: &Path) {
+        for member in self.members.values_mut() {
+            if let Some(settings) = &mut member.profile.builtin {
+                settings.record = Some(file.to_owned());
+            }
+        }
     }
 
     /// How programs are supervised.
@@ -184,6 +207,33 @@ fn member(name: &str, source: Source, profile: Profile) -> Member {
         fallback: Vec::new(),
         profile,
     }
+}
+
+/// Built-in agents for the model keys that lie in the environment.
+fn with_keys_at_hand(config: &Config) -> Vec<(&'static str, Settings)> {
+    use builtin::settings::Source;
+    let base_url = None;
+    let known = [
+        (
+            "anthropic",
+            Provider::Anthropic,
+            CLAUDE,
+            Source::Anthropic { base_url: None },
+        ),
+        ("openai", Provider::Openai, GPT, Source::Openai { base_url }),
+    ];
+    let at_hand = known
+        .into_iter()
+        .filter_map(|(name, provider, model, source)| {
+            let variable = provider.key_variable()?;
+            std::env::var_os(variable).filter(|key| !key.is_empty())?;
+            let settings = Settings {
+                key_variable: Some(variable.to_owned()),
+                ..Settings::usual(source, model, config)
+            };
+            Some((name, settings))
+        });
+    at_hand.collect()
 }
 
 fn on_path(name: &str) -> bool {

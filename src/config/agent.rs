@@ -4,6 +4,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
+use crate::model::conversation::TOOLS;
+use crate::model::period::Period;
 use crate::model::preset::{Format, PRESETS, Preset};
 use crate::model::request;
 
@@ -64,11 +66,89 @@ pub struct Agent {
     pub cost_per_iteration: Option<f64>,
     #[serde(default)]
     pub limits: Limits,
+    /// Who answers a built-in agent; this and all below are for those alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<Provider>,
+    /// Where the model is asked, if not at the provider's own place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "http-url"))]
+    pub base_url: Option<String>,
+    /// The recorded conversation that is played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "path"))]
+    pub cassette: Option<PathBuf>,
+    /// The tools it may use; all of them where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "tools_schema")]
+    pub tools: Option<Vec<String>>,
+    /// Whether its tools may go beyond the workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_directory: Option<ExternalDirectory>,
+    /// Directories beyond the workspace that its commands may read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "paths_schema")]
+    pub readable: Vec<PathBuf>,
+    /// Directories beyond the workspace that its commands may write to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "paths_schema")]
+    pub writable: Vec<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10_000))]
+    pub max_steps: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub max_tool_calls: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "positive-period"))]
+    pub tool_timeout: Option<Period>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "positive-period"))]
+    pub bash_timeout: Option<Period>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 2, max = 1_000))]
+    pub doom_loop_threshold: Option<u32>,
+    /// Tokens that fit into the model's context.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1_000, max = 100_000_000))]
+    pub context_window: Option<u64>,
+    /// Tokens that one reply may have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 16, max = 10_000_000))]
+    pub max_output_tokens: Option<u64>,
+    /// The part of the context window at which older history is summed up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.1, "maximum" = 0.95))]
+    pub compact_at: Option<f64>,
+    /// Tokens of the newest history that are kept as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100_000_000))]
+    pub protect_tokens: Option<u64>,
+    /// How long one reply of the model may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "positive-period"))]
+    pub reply_timeout: Option<Period>,
+    /// A command that is asked before every tool call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "command_schema")]
+    pub pre_tool: Vec<String>,
+    /// A command that is told of every tool call afterwards.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "command_schema")]
+    pub post_tool: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "positive-period"))]
+    pub hook_timeout: Option<Period>,
 }
 
 impl Agent {
-    /// The variable of the agent's key: as configured, else the usual one of its preset where a file holds the key.
+    /// The variable of the agent's key: as configured, else the usual one of its provider, or of its preset where a file holds the key.
     pub fn key_variable(&self) -> Option<&str> {
+        if let Some(provider) = self.provider {
+            // Servers of one's own mostly want no key, and must not get that of another.
+            let usual = provider.key_variable();
+            let wanted = self.base_url.is_none() || self.api_key_file.is_some();
+            return self.api_key_env.as_deref().or(usual.filter(|_| wanted));
+        }
         let preset = self.preset.as_deref().and_then(Preset::named);
         let usual = preset.and_then(|preset| preset.key_variables.first().copied());
         self.api_key_env
@@ -81,8 +161,43 @@ impl Agent {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentKind {
+    /// A program that is started for each turn.
     #[default]
     Command,
+    /// ralphd's own loop over a model.
+    Builtin,
+}
+
+/// Who answers a built-in agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Provider {
+    /// The Messages API of Anthropic.
+    Anthropic,
+    /// Chat completions, as OpenAI and most local servers speak them.
+    Openai,
+    /// A recorded conversation.
+    Recorded,
+}
+
+impl Provider {
+    /// Where its users keep the key.
+    pub const fn key_variable(self) -> Option<&'static str> {
+        match self {
+            Self::Anthropic => Some("ANTHROPIC_API_KEY"),
+            Self::Openai => Some("OPENAI_API_KEY"),
+            Self::Recorded => None,
+        }
+    }
+}
+
+/// Whether tools may go beyond the workspace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ExternalDirectory {
+    #[default]
+    Deny,
+    Allow,
 }
 
 /// How the prompt reaches the program.
@@ -123,6 +238,22 @@ fn command_schema(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+fn tools_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": ["array", "null"],
+        "items": { "type": "string", "enum": TOOLS },
+        "maxItems": 100,
+    })
+}
+
+fn paths_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "items": { "type": "string", "format": "path" },
+        "maxItems": 100,
+    })
+}
+
 fn fallback_schema(_: &mut SchemaGenerator) -> Schema {
     let name = json_schema!({ "type": "string", "format": "name" });
     json_schema!({ "anyOf": [{ "type": "array", "items": name, "maxItems": 100 }, name] })
@@ -134,6 +265,9 @@ fn preset_schema(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn output_schema(_: &mut SchemaGenerator) -> Schema {
-    let names: Vec<&str> = Format::ALL.iter().map(|format| format.as_str()).collect();
+    let spoken = Format::ALL
+        .iter()
+        .filter(|format| **format != Format::Ralphd);
+    let names: Vec<&str> = spoken.map(|format| format.as_str()).collect();
     json_schema!({ "type": ["string", "null"], "enum": names })
 }

@@ -2,16 +2,19 @@
 //! It must not start programs itself (`process/` does) nor decide what the words mean.
 
 pub mod profile;
+mod resume;
 mod tail;
 
-use super::stream::{Ending, Format, Report};
-use super::{Agent, Commission, Outcome, Pending, Turn, TurnEnd, TurnReport};
+use super::builtin::journal;
+use super::stream::{Ending, Format, Report, StepReport};
+use super::{Agent, Commission, Outcome, Pending, StepCost, Turn, TurnEnd, TurnReport};
 use crate::clock::now_ms;
 use crate::config;
 use crate::files;
+use crate::model::conversation::StepUsage;
 use crate::model::failure::{Failure, FailureClass};
 use crate::model::preset::Prompt;
-use crate::model::price::Prices;
+use crate::model::price::{Prices, Quote};
 use crate::model::usage::Usage;
 use crate::process::{self, Cause, Ended, Exit, Program, Sighting, Supervisor};
 use crate::secrets::Vault;
@@ -23,6 +26,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tail::Tail;
 
+/// How often a turn whose process was killed goes on where it stopped, before that counts as its end.
+const MAX_RESUMPTIONS: u32 = 2;
 /// The kernel takes no longer argument.
 const MAX_ARGUMENT_BYTES: usize = 128 * 1024 - 1;
 /// What of the error output is looked at for a failure's cause.
@@ -72,9 +77,37 @@ impl Command {
             Ok(program) => program,
             Err(error) => return Ok(cannot_start(error.to_string())),
         };
-        let mut tail = Tail::new(turn.output_file.clone(), self.profile.format);
+        let mut resumptions = 0;
+        let mut before = Usage::default();
+        loop {
+            if let Err(error) = self.begin_journal(&turn) {
+                return Ok(cannot_start(format!("agent '{}': {error:#}", self.name)));
+            }
+            let tail = Tail::new(turn.output_file.clone(), self.profile.format, before);
+            let (outcome, tail) = self
+                .run_program(&turn, &program, &environment, tail)
+                .await?;
+            // All of it before the turn goes on: its successor writes the output anew.
+            let tail = self.read_to_end(&turn, tail).await?;
+            if resumptions < MAX_RESUMPTIONS && self.can_go_on(&turn, &outcome).await? {
+                resumptions += 1;
+                before = self.usage(tail.stream.report(), tail.before);
+                continue;
+            }
+            return self.come_home(&turn, &program, outcome, tail).await;
+        }
+    }
+
+    /// Runs the program, or waits for it where it runs already, and passes on what it says meanwhile.
+    async fn run_program(
+        &self,
+        turn: &Turn,
+        program: &Program,
+        environment: &[(String, String)],
+        mut tail: Tail,
+    ) -> Result<(process::Outcome, Tail)> {
         let supervisor = &self.supervision.supervisor;
-        let run = supervisor.run(&turn.turn_record, &program, &environment, turn.stop.clone());
+        let run = supervisor.run(&turn.turn_record, program, environment, turn.stop.clone());
         tokio::pin!(run);
         let mut more = false;
         let outcome = loop {
@@ -83,32 +116,41 @@ impl Command {
                 outcome = &mut run => break outcome?,
                 // Plain text says nothing of what it costs: it is enough to read its end at the end.
                 _ = tokio::time::sleep(pause), if self.profile.format != Format::Text => {
-                    (tail, more) = self.read_on(&turn, tail).await?;
+                    (tail, more) = self.read_on(turn, tail).await?;
                 }
             }
         };
+        Ok((outcome, tail))
+    }
+
+    async fn come_home(
+        &self,
+        turn: &Turn,
+        program: &Program,
+        outcome: process::Outcome,
+        tail: Tail,
+    ) -> Result<Outcome> {
         match outcome {
             process::Outcome::Lost => {
                 // The next turn comes into the same workspace: what this one left must not be there any more.
                 let killed = process::sweep_aside(turn.id.clone()).await;
                 tracing::warn!(iteration = turn.id, killed, "a turn vanished with its shim");
-                let tail = self.read_to_end(&turn, tail).await?;
                 // What it told of its cost was spent all the same.
-                let usage = self.usage(tail.stream.report());
+                let usage = self.usage(tail.stream.report(), tail.before);
                 Ok(Outcome {
                     usage,
                     ..without_words(TurnEnd::Lost, None)
                 })
             }
             process::Outcome::Ended(ended) => {
-                let tail = self.read_to_end(&turn, tail).await?;
-                Ok(self.conclude(tail, &program, &ended))
+                self.end_journal(turn);
+                Ok(self.conclude(tail, program, &ended))
             }
         }
     }
 
     fn program(&self, turn: &Turn) -> Result<Program> {
-        let (argv, stdin) = self.command_line(&turn.prompt_file)?;
+        let (argv, stdin) = self.command_line(turn)?;
         let silence = turn.silence.or(self.profile.silence);
         Ok(Program {
             argv,
@@ -126,8 +168,14 @@ impl Command {
         })
     }
 
-    fn command_line(&self, prompt_file: &Path) -> Result<(Vec<String>, Option<PathBuf>)> {
+    fn command_line(&self, turn: &Turn) -> Result<(Vec<String>, Option<PathBuf>)> {
         let command = &self.profile.command;
+        let prompt_file = &turn.prompt_file;
+        if self.profile.builtin.is_some() {
+            let journal = journal::path_for(&turn.output_file);
+            let journal = journal.to_string_lossy().into_owned();
+            return Ok(([&command[..], &[journal]].concat(), None));
+        }
         let prompt = match self.profile.prompt {
             Prompt::Stdin => return Ok((command.clone(), Some(prompt_file.to_owned()))),
             Prompt::File => prompt_file.to_string_lossy().into_owned(),
@@ -216,15 +264,20 @@ impl Command {
 
     /// Passes on what the stream has told so far.
     async fn tell(&self, turn: &Turn, tail: &mut Tail) {
-        let usage = self.usage(tail.stream.report());
-        let tool_calls = tail.stream.take_tool_calls();
+        let usage = self.usage(tail.stream.report(), tail.before);
+        let steps = tail.stream.take_steps().into_iter();
+        let report = TurnReport {
+            usage,
+            tool_calls: tail.stream.take_tool_calls(),
+            steps: steps.map(|step| self.with_cost(step)).collect(),
+        };
         // Nobody listens any more when the loop is gone; the next claimant reads the file again.
-        let _ = turn.reports.send(TurnReport { usage, tool_calls }).await;
+        let _ = turn.reports.send(report).await;
     }
 
-    fn usage(&self, report: &Report) -> Usage {
+    fn usage(&self, report: &Report, before: Usage) -> Usage {
         let count = |number: Option<u64>| number.and_then(|number| i64::try_from(number).ok());
-        Usage {
+        let told = Usage {
             cost_usd: report
                 .cost_usd
                 .or(self.profile.cost_per_iteration)
@@ -232,28 +285,47 @@ impl Command {
             input_tokens: count(report.input_tokens),
             output_tokens: count(report.output_tokens),
             tool_calls: count(Some(report.tool_call_count)).unwrap_or(0),
+        };
+        told.at_least(before)
+    }
+
+    fn with_cost(&self, step: StepReport) -> StepCost {
+        let quote = self.quote(step.model.as_deref());
+        StepCost {
+            cost_usd: quote.map(|quote| quote.price.cost_usd(&step.usage)),
+            step,
         }
     }
 
-    /// The tokens so far by the price of the model that answers, or else of the one that was configured.
+    /// The price of the model that answers, or else of the one that was configured.
+    fn quote(&self, told: Option<&str>) -> Option<Quote> {
+        told.and_then(|model| self.supervision.prices.quote(model))
+            .or_else(|| self.profile.quote.clone())
+    }
+
+    /// The tokens so far by their price.
     fn priced(&self, report: &Report) -> Option<f64> {
-        let told = report.model.as_deref();
-        let quote = told
-            .and_then(|model| self.supervision.prices.quote(model))
-            .or_else(|| self.profile.quote.clone())?;
-        let input = report.input_tokens?;
-        let cached = report.cached_tokens.unwrap_or(0);
-        let output = report.output_tokens.unwrap_or(0);
-        Some(quote.price.cost_usd(input, cached, output))
+        let quote = self.quote(report.model.as_deref())?;
+        Some(quote.price.cost_usd(&StepUsage {
+            input_tokens: report.input_tokens?,
+            cached_tokens: report.cached_tokens.unwrap_or(0),
+            cache_written_tokens: report.cache_written_tokens.unwrap_or(0),
+            output_tokens: report.output_tokens.unwrap_or(0),
+        }))
     }
 
     fn conclude(&self, tail: Tail, program: &Program, ended: &Ended) -> Outcome {
         if let Exit::NotStarted(reason) = &ended.exit {
-            return match ended.cause {
-                Cause::Stopped => without_words(TurnEnd::Stopped, None),
-                _ => cannot_start(format!("agent '{}' cannot be started: {reason}", self.name)),
+            let detail = format!("agent '{}' cannot be started: {reason}", self.name);
+            return Outcome {
+                usage: tail.before,
+                ..match ended.cause {
+                    Cause::Stopped => without_words(TurnEnd::Stopped, None),
+                    _ => cannot_start(detail),
+                }
             };
         }
+        let before = tail.before;
         let (exit_code, signal) = match ended.exit {
             Exit::Code(code) => (Some(code), None),
             Exit::Signal(signal) => (None, Some(signal)),
@@ -271,11 +343,12 @@ impl Command {
         });
         Outcome {
             end: match ended.cause {
+                Cause::Finished if report.doom_loop => TurnEnd::DoomLoop,
                 Cause::Finished => TurnEnd::Finished,
                 Cause::TimedOut | Cause::Silent => TurnEnd::TimedOut,
                 Cause::Stopped => TurnEnd::Stopped,
             },
-            usage: self.usage(&report),
+            usage: self.usage(&report, before),
             failure: report
                 .failure
                 .map(|failure| self.named(failure, ended))

@@ -1,6 +1,7 @@
 //! How one program is run and what it can tell: its configuration over its preset over the plain default.
 //! Words only; nothing is started here.
 
+use crate::agent::builtin::settings::Settings;
 use crate::agent::key::Key;
 use crate::config::{self, agent::PromptDelivery};
 use crate::model::preset::{Format, Preset, Prompt};
@@ -36,6 +37,8 @@ pub struct Profile {
     pub quote: Option<Quote>,
     pub cost_per_iteration: Option<f64>,
     pub limits: config::agent::Limits,
+    /// How ralphd's own loop works, where that is the program.
+    pub builtin: Option<Settings>,
 }
 
 impl Profile {
@@ -55,6 +58,31 @@ impl Profile {
             quote: None,
             cost_per_iteration: None,
             limits: config::agent::Limits::default(),
+            builtin: None,
+        }
+    }
+
+    /// ralphd's own loop over a model; `program` is this very binary.
+    pub fn of_builtin(program: &str, settings: Settings, prices: &Prices) -> Self {
+        let model = Some(&settings.model).filter(|model| !model.is_empty());
+        Self {
+            format: Format::Ralphd,
+            reports: Reports {
+                cost: false,
+                tokens: true,
+                tool_calls: true,
+            },
+            quote: model.and_then(|model| prices.quote(model)),
+            model: model.cloned(),
+            key: settings.key_variable.clone().map(|variable| Key {
+                variable,
+                file: None,
+            }),
+            pass_environment: settings.key_variable.iter().cloned().collect(),
+            // No tokens are bought from a cassette.
+            cost_per_iteration: settings.source.is_recorded().then_some(0.0),
+            builtin: Some(settings),
+            ..Self::of_text(&[program, "converse"])
         }
     }
 
@@ -85,7 +113,14 @@ impl Profile {
         let model = agent.model.as_deref();
         let preset = agent.preset.as_deref().and_then(Preset::named);
         let of_preset = |preset| Self::of_preset(preset, model);
-        let mut profile = preset.map_or_else(|| Self::of_text(&[]), of_preset);
+        let profile = preset.map_or_else(|| Self::of_text(&[]), of_preset);
+        profile.set(agent, prices)
+    }
+
+    /// What an agent's configuration says, over what is there.
+    pub fn set(self, agent: &config::Agent, prices: &Prices) -> Self {
+        let mut profile = self;
+        let model = agent.model.as_deref();
         if !agent.command.is_empty() {
             profile.command = agent.command.clone();
         }
@@ -107,7 +142,7 @@ impl Profile {
         let own_variable = profile.key.iter().filter(|key| key.file.is_none());
         let own_variable = own_variable.map(|key| key.variable.clone());
         profile.pass_environment.extend(own_variable);
-        profile.cost_per_iteration = agent.cost_per_iteration;
+        profile.cost_per_iteration = agent.cost_per_iteration.or(profile.cost_per_iteration);
         profile.limits = agent.limits.clone();
         profile
     }

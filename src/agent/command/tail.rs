@@ -2,6 +2,7 @@
 //! said of a turn must follow from the file alone.
 
 use super::super::stream::{Format, Stream};
+use crate::model::usage::Usage;
 use crate::process::Growing;
 use anyhow::{Context, Result};
 use std::io::ErrorKind;
@@ -19,16 +20,19 @@ pub struct Tail {
     file: Option<Growing>,
     format: Format,
     pub stream: Stream,
+    /// What the same turn had used when this output was begun anew.
+    pub before: Usage,
 }
 
 impl Tail {
     /// Nothing is read yet.
-    pub fn new(path: PathBuf, format: Format) -> Self {
+    pub fn new(path: PathBuf, format: Format, before: Usage) -> Self {
         Self {
             path,
             file: None,
             format,
             stream: Stream::new(format),
+            before,
         }
     }
 

@@ -12,6 +12,8 @@ const CALLS_MAX: usize = 1024;
 /// One tool call of the agent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolCall {
+    /// Its place among the calls of the turn, in the order in which they ended, from 1.
+    pub position: u64,
     /// The tool, as the agent calls it.
     pub name: String,
     /// The arguments as JSON; cut after 16 KiB, so a long one is no longer valid JSON.
@@ -22,6 +24,8 @@ pub struct ToolCall {
     pub ok: Option<bool>,
     /// How long it took, where the stream has times.
     pub duration_ms: Option<u64>,
+    /// How often it was tried again before this came of it.
+    pub retries: u32,
 }
 
 struct Open {
@@ -36,6 +40,7 @@ pub(super) struct Calls {
     open: Vec<Open>,
     done: Vec<ToolCall>,
     started: u64,
+    ended: u64,
 }
 
 impl Calls {
@@ -63,20 +68,39 @@ impl Calls {
 
     /// A call ends; an end without a beginning is not ours to tell of.
     pub(super) fn end(&mut self, id: &str, result: &str, ok: bool, at_ms: Option<i64>) {
-        let Some(at) = self.open.iter().position(|open| open.id == id) else {
+        let Some(Open {
+            call, started_ms, ..
+        }) = self.take_begun(id)
+        else {
             return;
         };
-        let Open {
-            mut call,
-            started_ms,
-            ..
-        } = self.open.remove(at);
-        call.result = cut(result, RESULT_HEAD_MAX_BYTES).to_owned();
-        call.ok = Some(ok);
-        call.duration_ms = started_ms
+        let duration_ms = started_ms
             .zip(at_ms)
             .and_then(|(from, to)| u64::try_from(to - from).ok());
-        self.push_done(call);
+        self.push_done(ToolCall {
+            result: cut(result, RESULT_HEAD_MAX_BYTES).to_owned(),
+            ok: Some(ok),
+            duration_ms,
+            ..call
+        });
+    }
+
+    /// The same for a stream that tells itself how long it took, and how often it was tried.
+    pub(super) fn end_told(&mut self, id: &str, told: ToolCall) {
+        let Some(Open { call, .. }) = self.take_begun(id) else {
+            return;
+        };
+        self.push_done(ToolCall {
+            name: call.name,
+            arguments: call.arguments,
+            result: cut(&told.result, RESULT_HEAD_MAX_BYTES).to_owned(),
+            ..told
+        });
+    }
+
+    fn take_begun(&mut self, id: &str) -> Option<Open> {
+        let at = self.open.iter().position(|open| open.id == id)?;
+        Some(self.open.remove(at))
     }
 
     pub(super) fn started(&self) -> u64 {
@@ -95,6 +119,11 @@ impl Calls {
     }
 
     fn push_done(&mut self, call: ToolCall) {
+        self.ended += 1;
+        let call = ToolCall {
+            position: self.ended,
+            ..call
+        };
         if self.done.len() == CALLS_MAX {
             self.done.remove(0);
         }

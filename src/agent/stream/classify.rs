@@ -9,7 +9,7 @@ use crate::model::failure::FailureClass::{self, *};
 
 const LINES_MAX: usize = 200;
 /// The length of a line for people.
-pub(super) const DETAIL_MAX_BYTES: usize = 300;
+pub(in crate::agent) const DETAIL_MAX_BYTES: usize = 300;
 
 /// Signs that outrank a status code in the same line: providers send an overflow as 400, and a used-up quota as 429.
 const STRONG: &[(FailureClass, &[&str])] = &[
@@ -25,6 +25,10 @@ const STRONG: &[(FailureClass, &[&str])] = &[
             "input is too long",
             "exceeds the context window",
             "context window exceeded",
+            "exceed_context_size",
+            "exceeds the available context size",
+            "exceed context limit",
+            "exceeds the context length",
             "exceeds the maximum number of tokens",
             "request too large",
             "request_too_large",
@@ -188,7 +192,7 @@ pub fn classify_text(text: &str) -> Option<FailureClass> {
 }
 
 /// The kind of failure an HTTP status and its text tell of.
-pub(super) fn classify_status(status: u64, text: &str) -> FailureClass {
+pub(in crate::agent) fn classify_status(status: u64, text: &str) -> FailureClass {
     let strong = text
         .lines()
         .rev()
@@ -347,6 +351,12 @@ mod tests {
         for (status, text, expected) in [
             (400, "bad", Configuration),
             (400, "prompt is too long", ContextOverflow),
+            (400, "exceed_context_size_error", ContextOverflow),
+            (
+                400,
+                "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000",
+                ContextOverflow,
+            ),
             (401, "quota", Auth),
             (402, "", UsageLimit),
             (404, "", Configuration),

@@ -18,6 +18,7 @@ mod messages;
 mod opencode;
 mod pi;
 mod qwen;
+pub mod ralphd;
 mod reset;
 mod sheet;
 mod text;
@@ -29,7 +30,11 @@ use jiff::tz::TimeZone;
 pub use crate::model::preset::Format;
 pub use calls::ToolCall;
 pub use classify::classify_text;
+pub(in crate::agent) use classify::{DETAIL_MAX_BYTES, classify_status};
+pub(in crate::agent) use reset::{reset_from_text, wait_ms};
+pub(in crate::agent) use sheet::one_line;
 
+use crate::model::conversation::StepUsage;
 use crate::model::failure::{Failure, FailureClass};
 use exit::Said;
 use lines::Lines;
@@ -49,6 +54,7 @@ impl Format {
             Self::Cline => Box::<cline::Cline>::default(),
             Self::Droid => Box::<droid::Droid>::default(),
             Self::Cn => Box::<cn::Cn>::default(),
+            Self::Ralphd => Box::<ralphd::Ralphd>::default(),
         }
     }
 }
@@ -69,6 +75,8 @@ pub struct Report {
     pub output_tokens: Option<u64>,
     /// The part of the input that came out of a cache.
     pub cached_tokens: Option<u64>,
+    /// The part of the input that was put into a cache, where that has a price of its own.
+    pub cache_written_tokens: Option<u64>,
     /// The cost by the tool's own price list.
     pub cost_usd: Option<f64>,
     /// Turns with the model, as the tool counts them.
@@ -82,10 +90,21 @@ pub struct Report {
     /// The tool stopped at a limit of its own (turns, money, tool calls): nothing failed, and the work is not done. Such a turn
     /// counts even where its final text is empty.
     pub unfinished: bool,
+    /// It repeated itself, and was stopped by its own guard against that.
+    pub doom_loop: bool,
     /// Remarks for people: permission denials, loops, limits of the tool's own; at most 20.
     pub warnings: Vec<String>,
     /// Why the turn failed, if it did; only known at the end.
     pub failure: Option<Failure>,
+}
+
+/// One reply of the model and what it used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepReport {
+    /// Its place in the turn, from 1.
+    pub number: u32,
+    pub model: Option<String>,
+    pub usage: StepUsage,
 }
 
 /// How the process ended.
@@ -155,6 +174,11 @@ impl Stream {
     /// The tool calls that ended since the last time this was asked.
     pub fn take_tool_calls(&mut self) -> Vec<ToolCall> {
         self.sheet.calls.take_done()
+    }
+
+    /// The steps since the last time this was asked, where the stream tells of steps.
+    pub fn take_steps(&mut self) -> Vec<StepReport> {
+        std::mem::take(&mut self.sheet.steps)
     }
 
     /// The tool calls that began and have not ended: of a turn that hung, the culprit.

@@ -24,7 +24,7 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// The time a text names, after now: «resets 2:52am (UTC)», «try again at Nov 17th, 2026 2:57 AM», «try again in 3 days 4 hours».
-pub(super) fn reset_from_text(text: &str, now_ms: i64, zone: &TimeZone) -> Option<i64> {
+pub(in crate::agent) fn reset_from_text(text: &str, now_ms: i64, zone: &TimeZone) -> Option<i64> {
     let text = text.to_lowercase();
     let wait = after_any(&text, WAIT_SIGNS)
         .find_map(wait_ms)
@@ -52,7 +52,7 @@ fn epoch_ms(text: &str) -> Option<i64> {
 }
 
 /// «3 days 4 hours 12 minutes», «1m30s», «38.5s», «30»: a bare number is seconds.
-fn wait_ms(text: &str) -> Option<i64> {
+pub(in crate::agent) fn wait_ms(text: &str) -> Option<i64> {
     let mut rest = text;
     let mut total = 0.0;
     let mut found = false;

@@ -1,8 +1,8 @@
 //! What a reader writes down while a stream runs. It must not know any tool, and everything on it has a maximum.
 
-use super::Report;
 use super::calls::Calls;
 use super::json::cut;
+use super::{Report, StepReport};
 
 /// The final text's maximum; its end is kept, where a promise stands.
 pub(super) const FINAL_TEXT_MAX_BYTES: usize = 256 * 1024;
@@ -14,6 +14,8 @@ const WARNING_MAX_BYTES: usize = 300;
 pub(super) struct Sheet {
     pub(super) report: Report,
     pub(super) calls: Calls,
+    /// Steps that nobody has taken yet.
+    pub(super) steps: Vec<StepReport>,
     superseded: bool,
 }
 
@@ -89,7 +91,7 @@ fn keep_end(text: &mut String) {
 }
 
 /// A text on one line, white space folded, at most `max_bytes`.
-pub(super) fn one_line(text: &str, max_bytes: usize) -> String {
+pub(in crate::agent) fn one_line(text: &str, max_bytes: usize) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
         if line.len() > max_bytes {

@@ -66,8 +66,36 @@ fn problems_name_file_line_key_and_remedy() {
             "1: colour: unknown key; known: state, defaults, inbox, inboxes, queue, budget, prices, process, secrets, prompts, log, agents",
         ),
         (
-            "[agents.a]\nkind = 'builtin'\ncommand = ['x']",
-            "2: agents.a.kind: must be \"command\", is \"builtin\"",
+            "[agents.a]\nkind = 'built-in'\ncommand = ['x']",
+            "2: agents.a.kind: must be \"command\" or \"builtin\", is \"built-in\"",
+        ),
+        (
+            "[agents.a]\nkind = 'builtin'",
+            "1: agents.a.provider: is missing: anthropic, openai (also for local servers, with base_url) or recorded",
+        ),
+        (
+            "[agents.a]\nkind = 'builtin'\nprovider = 'openai'",
+            "1: agents.a.model: is missing: name the model that shall answer",
+        ),
+        (
+            "[agents.a]\nkind = 'builtin'\nprovider = 'recorded'",
+            "1: agents.a.cassette: is missing: name the file that 'ralphd run … --record FILE' made",
+        ),
+        (
+            "[agents.a]\nkind = 'builtin'\nprovider = 'openai'\nmodel = 'x'\ncommand = ['y']",
+            "5: agents.a.command: is for agents that are programs; a built-in agent needs none of it",
+        ),
+        (
+            "[agents.a]\ncommand = ['x']\nmax_steps = 3",
+            "3: agents.a.max_steps: is for built-in agents only; set kind = \"builtin\", or leave it out",
+        ),
+        (
+            "[agents.a]\nkind = 'builtin'\nprovider = 'openai'\nmodel = 'x'\nbase_url = 'http://me:pass@host/'",
+            "5: agents.a.base_url: must not hold a name or password; give the key by api_key_env or api_key_file",
+        ),
+        (
+            "[agents.a]\nkind = 'builtin'\nprovider = 'openai'\nmodel = 'x'\ntools = ['reed']",
+            "5: agents.a.tools[0]: must be \"read\" or \"write\" or \"edit\" or \"bash\" or \"glob\" or \"grep\" or \"git_status\" or \"git_diff\" or \"git_log\" or \"ask_human\", is \"reed\"",
         ),
         (
             "[agents.a]\nkind = 'command'",
@@ -80,10 +108,6 @@ fn problems_name_file_line_key_and_remedy() {
         (
             "[agents.a]\ncommand = [' ']",
             "2: agents.a.command: must begin with the name of a program, is blank",
-        ),
-        (
-            "[agents.a]\ncommand = ['x']\nkind = 'builtin'",
-            "3: agents.a.kind: must be \"command\", is \"builtin\"",
         ),
         (
             "[agents.a]\ncommand = ['x']\ncost_per_iteration = nan",

@@ -141,6 +141,7 @@ fn verdict_of(outcome: &Outcome, terms: &Terms<'_>, empty_streak: u32) -> (Verdi
     match outcome.end {
         TurnEnd::Lost => (Verdict::Lost, false),
         TurnEnd::Stopped => (Verdict::Cancelled, false),
+        TurnEnd::DoomLoop => (Verdict::DoomLoop, true),
         // Killed after its final words: they are judged like any others.
         TurnEnd::TimedOut | TurnEnd::Overspent if kept() => (Verdict::Promised, true),
         // It counts: where the limit is that of one iteration, nothing else would ever end the loop.
@@ -215,6 +216,7 @@ mod tests {
             (Stopped, "DONE", 0, (Verdict::Cancelled, false)),
             (Overspent, "working", 0, (Verdict::Cancelled, true)),
             (Overspent, "working\nDONE", 0, (Verdict::Promised, true)),
+            (DoomLoop, "DONE", 0, (Verdict::DoomLoop, true)),
             (Lost, "", 0, (Verdict::Lost, false)),
         ] {
             assert_eq!(

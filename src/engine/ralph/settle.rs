@@ -68,6 +68,18 @@ impl Ralph {
                 )
                 .await
             }
+            Stop::DoomLoop => {
+                let detail =
+                    "the agent repeated the same tool call, and fresh starts led to the same again"
+                        .to_owned();
+                self.end(
+                    TaskStep::Fail,
+                    SessionStep::Fail,
+                    EndReason::DoomLoop,
+                    detail,
+                )
+                .await
+            }
             Stop::AskAboutTampering(files) => self.ask(tampering_question(&files)).await,
             Stop::Ask => {
                 let question = self.agents_question();
@@ -103,7 +115,7 @@ impl Ralph {
             .find(|line| !line.trim().is_empty())
             .unwrap_or_default();
         let settlement = Settlement {
-            result: Some(json!({"answer": answer, "verified": verified})),
+            result: Some(json!({"answer": answer, "verified": verified}).to_string()),
             summary: Some(summary.chars().take(MAX_SUMMARY_CHARS).collect()),
             ..Settlement::default()
         };

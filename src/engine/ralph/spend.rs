@@ -4,13 +4,14 @@
 use super::Ralph;
 use super::turn::UnderWay;
 use crate::agent::stream::ToolCall;
-use crate::agent::{self, Agent, Outcome, TurnEnd, TurnReport};
+use crate::agent::{self, Agent, Outcome, StepCost, TurnEnd, TurnReport};
 use crate::clock::now_ms;
 use crate::model::session::EndReason;
 use crate::model::stop::Stop;
 use crate::model::usage::Usage;
 use crate::store::ledger::{self, Layer, Layers, Refusal};
 use crate::store::sessions;
+use crate::store::steps::{self, NewStep};
 use crate::store::tool_calls::{self, NewToolCall};
 use anyhow::Result;
 use jiff::Timestamp;
@@ -44,7 +45,7 @@ impl Ralph {
     ) -> Result<Outcome> {
         let (stop, stopped) = watch::channel(false);
         let (reports, mut told) = mpsc::channel(MAX_WAITING_REPORTS);
-        let mut log = ToolLog::default();
+        let mut log = LastTold::default();
         let mut outside = self.signals.stop.clone();
         let run = agent.run(turn(stopped, reports));
         tokio::pin!(run);
@@ -82,34 +83,34 @@ impl Ralph {
     async fn write_down(
         &self,
         account: &Account,
-        log: &mut ToolLog,
+        log: &mut LastTold,
         report: TurnReport,
     ) -> Result<bool> {
-        let calls = log.number(report.tool_calls);
-        Ok(
-            log.is_news(&report.usage, &calls)
-                && self.correct(account, report.usage, calls).await?,
-        )
+        let news = Told {
+            usage: report.usage,
+            calls: report.tool_calls.into_iter().map(as_row).collect(),
+            steps: report.steps.into_iter().map(step_row).collect(),
+        };
+        Ok(log.is_news(&news) && self.correct(account, news).await?)
     }
 
     /// Writes down what the running turn has used, and says whether that passes a limit.
-    async fn correct(
-        &self,
-        account: &Account,
-        usage: Usage,
-        calls: Vec<NewToolCall>,
-    ) -> Result<bool> {
+    async fn correct(&self, account: &Account, told: Told) -> Result<bool> {
+        let Told {
+            usage,
+            mut calls,
+            mut steps,
+        } = told;
         let (session, iteration) = (self.session.id.clone(), account.iteration.clone());
         let usage = Usage {
             // Until it tells a cost, what was reserved for it stays.
             cost_usd: usage.cost_usd.and(account.before.plus(usage).cost_usd),
             ..account.before.plus(usage)
         };
-        let calls = if account.keeps_calls {
-            calls
-        } else {
-            Vec::new()
-        };
+        if !account.keeps_calls {
+            calls.clear();
+            steps.clear();
+        }
         let task = self.claim.task_id.clone();
         let layers = self.layers();
         let budget = self.mission.budget.clone();
@@ -118,7 +119,9 @@ impl Ralph {
             .store
             .write_for_watchers(move |sql| {
                 ledger::correct_running(sql, &session, &iteration, &usage)?;
-                tool_calls::add(sql, (&session, &task, &iteration), &calls, now_ms())?;
+                let whose = (session.as_str(), task.as_str(), iteration.as_str());
+                tool_calls::add(sql, whose, &calls, now_ms())?;
+                steps::add(sql, whose, &steps, now_ms())?;
                 let sums = sessions::expect(sql, &session)?;
                 let passed =
                     |used: f64, limit: Option<f64>| limit.is_some_and(|limit| used > limit);
@@ -176,38 +179,50 @@ pub(super) struct Account {
     pub keeps_calls: bool,
 }
 
-/// The tool calls of a turn, numbered in their order, and what was last written down.
-#[derive(Default)]
-struct ToolLog {
-    count: i64,
-    last: Usage,
+/// What a report says, as it is written down.
+struct Told {
+    usage: Usage,
+    calls: Vec<NewToolCall>,
+    steps: Vec<NewStep>,
 }
 
-impl ToolLog {
-    fn number(&mut self, calls: Vec<ToolCall>) -> Vec<NewToolCall> {
-        let numbered = calls.into_iter().map(|call| {
-            self.count += 1;
-            let readable = serde_json::from_str::<serde_json::Value>(&call.arguments).is_ok();
-            NewToolCall {
-                position: self.count,
-                name: call.name,
-                // Long arguments were cut and are no JSON any more: they are kept as a text.
-                arguments: Some(match readable {
-                    true => call.arguments,
-                    false => serde_json::Value::from(call.arguments).to_string(),
-                }),
-                result: Some(call.result),
-                ok: call.ok,
-                duration_ms: call.duration_ms.and_then(|ms| i64::try_from(ms).ok()),
-            }
-        });
-        numbered.collect()
-    }
+/// What was last written down of a turn.
+#[derive(Default)]
+struct LastTold {
+    usage: Usage,
+}
 
-    fn is_news(&mut self, usage: &Usage, calls: &[NewToolCall]) -> bool {
-        let news = *usage != self.last || !calls.is_empty();
-        self.last = *usage;
+impl LastTold {
+    fn is_news(&mut self, told: &Told) -> bool {
+        let news = told.usage != self.usage || !told.calls.is_empty() || !told.steps.is_empty();
+        self.usage = told.usage;
         news
+    }
+}
+
+fn as_row(call: ToolCall) -> NewToolCall {
+    let readable = serde_json::from_str::<serde_json::Value>(&call.arguments).is_ok();
+    NewToolCall {
+        position: i64::try_from(call.position).unwrap_or(i64::MAX),
+        name: call.name,
+        // Long arguments were cut and are no JSON any more: they are kept as a text.
+        arguments: Some(match readable {
+            true => call.arguments,
+            false => serde_json::Value::from(call.arguments).to_string(),
+        }),
+        result: Some(call.result),
+        ok: call.ok,
+        duration_ms: call.duration_ms.and_then(|ms| i64::try_from(ms).ok()),
+        retries: i64::from(call.retries),
+    }
+}
+
+fn step_row(told: StepCost) -> NewStep {
+    NewStep {
+        number: i64::from(told.step.number),
+        model: told.step.model,
+        usage: told.step.usage,
+        cost_usd: told.cost_usd,
     }
 }
 

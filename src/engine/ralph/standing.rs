@@ -118,6 +118,9 @@ impl Ralph {
             transient_backoff_ms: defaults.transient_backoff.as_millis(),
             lost_streak: self.lost_streak(),
             stagnant_streak: self.stagnant_streak(),
+            doom_streak: i64::from(streak(self.history.iter(), |iteration| {
+                iteration.verdict == Some(Verdict::DoomLoop)
+            })),
             stagnation_threshold: self.mission.stagnation_threshold,
             tampering_needs_a_person: self.mission.tampering_needs_a_person,
             tampering_accepted: self

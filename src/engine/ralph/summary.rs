@@ -259,6 +259,7 @@ impl Ralph {
                 timeout: self.time_within(timeout.into()),
                 silence: None,
                 environment: Vec::new(),
+                answer_schema: None,
                 stop,
                 reports,
             };
@@ -294,6 +295,7 @@ impl Ralph {
             (TurnEnd::Lost, _) => SummaryEnd::NotMade("it vanished with its shim".to_owned()),
             (_, Some(failure)) => SummaryEnd::NotMade(failure.detail.clone()),
             (TurnEnd::TimedOut, None) => SummaryEnd::NotMade("it took too long".to_owned()),
+            (TurnEnd::DoomLoop, None) => SummaryEnd::NotMade("it repeated itself".to_owned()),
             (TurnEnd::Finished, None) if text.is_empty() => {
                 SummaryEnd::NotMade("it said nothing".to_owned())
             }

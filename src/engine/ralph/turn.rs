@@ -58,6 +58,7 @@ impl UnderWay {
             timeout: ralph.time_for_a_turn(),
             silence: ralph.mission.silence_timeout,
             environment: ralph.mission.environment.clone(),
+            answer_schema: None,
             stop,
             reports,
         }

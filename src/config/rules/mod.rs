@@ -1,9 +1,11 @@
 //! What must hold between keys. The tree tells where a key was given; a key that was not given has its
 //! default, and the other one is blamed.
 
+mod builtin;
+
 use std::path::Path;
 
-use super::agent::{REHEARSAL, needs_no_configuration};
+use super::agent::{AgentKind, REHEARSAL, needs_no_configuration};
 use super::{Config, Queue};
 use crate::model::document::{Finding, Node, Place, Value};
 use crate::model::fallback::circle;
@@ -16,6 +18,7 @@ pub(super) fn broken(config: &Config, tree: &Node) -> Vec<Finding> {
     findings.extend(reserved_agent(tree));
     findings.extend(default_agents(config, tree));
     findings.extend(commands(config, tree));
+    findings.extend(builtin::broken(config, tree));
     findings.extend(models_untold(config, tree));
     findings.extend(fallbacks(config, tree));
     findings.extend(keys(config, tree));
@@ -110,7 +113,7 @@ fn unknown_agent(name: &str, configured: &[&str]) -> String {
 fn commands(config: &Config, tree: &Node) -> Vec<Finding> {
     let unusable = config.agents.iter().filter_map(|(name, agent)| {
         let message = match agent.command.first() {
-            None if agent.preset.is_some() => return None,
+            None if agent.preset.is_some() || agent.kind == AgentKind::Builtin => return None,
             None => "is missing: name a program, or a known tool by preset",
             Some(program) if program.trim().is_empty() => {
                 "must begin with the name of a program, is blank"
