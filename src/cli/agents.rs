@@ -6,7 +6,7 @@ use super::output::{self, Look, Style};
 use super::table::{Cell, Table};
 use crate::agent::roster::{Member, Roster, Source};
 use crate::model::price::CostSource;
-use crate::process::{self, Captured, Supervisor, capture_with};
+use crate::process::{self, Captured, Errand, Supervisor, Surroundings, capture};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -87,7 +87,7 @@ pub async fn versions(roster: &Roster) -> Result<Versions> {
     let mut asked = JoinSet::new();
     for member in roster.members() {
         let (name, program) = (member.name.clone(), member.command.first().cloned());
-        let builtin = member.source == Source::Builtin;
+        let builtin = member.profile.builtin.is_some();
         let environment = member.profile.set_environment.clone();
         asked.spawn(async move {
             let version = match (builtin, program) {
@@ -107,16 +107,13 @@ async fn version_of(
     program: String,
     mut environment: Vec<(String, String)>,
 ) -> Result<String, NoVersion> {
-    let argv = [program, "--version".to_owned()];
+    let argv = vec![program, "--version".to_owned()];
     let nowhere = |name: &str| (name.to_owned(), NOWHERE.to_owned());
     environment.extend(["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"].map(nowhere));
-    let captured = capture_with(
-        &argv,
-        &environment,
-        None,
-        VERSION_DEADLINE,
-        VERSION_CAP_BYTES,
-    )
+    let captured = capture(&Errand {
+        environment: Surroundings::Allowed(environment),
+        ..Errand::new(argv, VERSION_DEADLINE, VERSION_CAP_BYTES)
+    })
     .await;
     answer_of(captured.map_err(|error| NoVersion::new(format!("{error:#}"), true))?)
 }
@@ -176,7 +173,11 @@ fn table(listed: &[Listed<'_>]) -> Table {
             source.into(),
             agent.source.to_string().into(),
             version,
-            agent.member.command.join(" ").into(),
+            match &agent.member.profile.builtin {
+                Some(settings) => settings.source.in_words(&settings.model),
+                None => agent.member.command.join(" "),
+            }
+            .into(),
         ]);
     }
     table
@@ -194,6 +195,7 @@ mod tests {
             stdout: stdout.as_bytes().to_vec(),
             stderr: Vec::new(),
             truncated: false,
+            leftovers_killed: 0,
         };
         for (exit, stdout, timed_out, expected) in [
             (

@@ -88,9 +88,9 @@ pub enum Verb {
     /// Supervise one turn (started by the daemon)
     #[command(hide = true)]
     Shim { record: PathBuf },
-    /// Play one iteration of the built-in agent (started by the daemon)
+    /// Take one turn of a built-in agent (started by the daemon)
     #[command(hide = true)]
-    Rehearse,
+    Converse { journal: PathBuf },
 }
 
 /// A session of one's own.
@@ -102,6 +102,9 @@ pub struct Wanted {
     /// Take the request from a file instead; options given here win over it
     #[arg(long, value_name = "FILE", conflicts_with = "objective")]
     pub file: Option<PathBuf>,
+    /// Write what the model of a built-in agent says to a cassette, which provider = "recorded" plays
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
     #[command(flatten)]
     pub options: RequestOptions,
 }

@@ -4,7 +4,6 @@ use super::arguments::Demo;
 use super::desk::{Desk, house};
 use super::exit::Exit;
 use super::{follow, output};
-use crate::agent::rehearsal;
 use crate::clock::new_id;
 use crate::config::Config;
 use crate::daemon;
@@ -17,6 +16,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::{oneshot, watch};
+
+/// The check that the promise has to pass.
+const VERIFY: &str = "test \"$(wc -l < haiku.txt)\" -eq 3";
 
 pub fn demo(desk: Desk, demo: &Demo) -> Result<Exit> {
     let state = std::env::temp_dir().join(format!("ralphd-demo-{}", short(&new_id())));
@@ -81,7 +83,7 @@ async fn show(state: &Path) -> Result<Exit> {
 fn drop_request(state: &Path) -> Result<()> {
     let text = format!(
         "---\nmax_iterations: 5\nverify: {}\n---\nWrite a haiku about a long night of work into haiku.txt, one line per iteration.\n",
-        rehearsal::VERIFY
+        VERIFY
     );
     let (draft, request) = (state.join("haiku.md"), state.join("inbox").join("haiku.md"));
     std::fs::write(&draft, &text)

@@ -11,6 +11,9 @@ use crate::process::Supervisor;
 use crate::secrets::Vault;
 use crate::store::{DATABASE_FILE, Store};
 use anyhow::{Context, Result, bail};
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -71,22 +74,66 @@ impl Desk {
 
     /// Everything a worker needs.
     pub fn house(&self) -> Result<Arc<House>> {
-        house(self.config.clone(), &self.state, self.secrets.clone())
+        self.house_recording(None)
+    }
+
+    /// The same, with what the models of built-in agents say written to a cassette.
+    pub fn house_recording(&self, cassette: Option<&Path>) -> Result<Arc<House>> {
+        let cassette = cassette.map(std::path::absolute).transpose()?;
+        let secrets = self.secrets.clone();
+        house_with(
+            self.config.clone(),
+            &self.state,
+            secrets,
+            cassette.as_deref(),
+        )
     }
 }
 
 /// Opens everything a worker needs on a state directory.
 pub fn house(config: Arc<Config>, state: &Path, secrets: Vault) -> Result<Arc<House>> {
+    house_with(config, state, secrets, None)
+}
+
+fn house_with(
+    config: Arc<Config>,
+    state: &Path,
+    secrets: Vault,
+    cassette: Option<&Path>,
+) -> Result<Arc<House>> {
     make_state(state)?;
     let program = std::env::current_exe().context("cannot find this program's own file")?;
+    let mut roster = Roster::new(&config, Supervisor::default(), program, secrets.clone())?;
+    if let Some(cassette) = cassette {
+        roster.record(cassette);
+    }
     Ok(Arc::new(House {
         store: Store::open(state)?.masking(secrets.clone()),
-        roster: Roster::new(&config, Supervisor::default(), program, secrets.clone())?,
+        roster,
         secrets,
         prompts: Prompts::load(config.prompts.dir.as_deref())?,
         state: state.to_owned(),
         config,
     }))
+}
+
+/// A cassette must be new: two conversations on one would be played as a mixture of both.
+pub fn make_cassette(file: &Path) -> Result<()> {
+    let made = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(file);
+    match made {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => bail!(
+            "there is already a file {}: a cassette must be new, so name another or remove that one",
+            file.display()
+        ),
+        Err(error) => {
+            Err(error).with_context(|| format!("cannot make the cassette {}", file.display()))
+        }
+    }
 }
 
 /// The secrets of this process's environment, and the keys in files as far as this user may read them. What is wrong with

@@ -79,6 +79,7 @@ pub fn line_of(event: &Event) -> Option<String> {
             let line = format!("iteration {} not summed up", facts.number());
             facts.with_detail(line, "reason")
         }
+        "tool.called" => facts.tool_call(),
         "handoff.invalid" => facts.with_detail("the handoff is not usable".to_owned(), "problem"),
         "agent.changed" => facts.change(),
         "cost.unknown" => facts.unpriced(),
@@ -104,6 +105,19 @@ impl Facts<'_> {
 
     fn text(&self, field: &str) -> String {
         self.optional(field).unwrap_or_else(|| "?".to_owned())
+    }
+
+    fn tool_call(&self) -> String {
+        let about = self.optional("about").map(|about| format!(" {about}"));
+        let failed = match self.flag("ok") {
+            Some(false) => " (failed)",
+            _ => "",
+        };
+        format!(
+            "  {}{}{failed}",
+            self.text("name"),
+            about.unwrap_or_default()
+        )
     }
 
     fn flag(&self, field: &str) -> Option<bool> {
@@ -296,6 +310,16 @@ mod tests {
                 Some("will not be paused after all"),
             ),
             ("task.running", json!({}), None),
+            (
+                "tool.called",
+                json!({"name": "bash", "about": "ls -l", "ok": false, "duration_ms": 3}),
+                Some("  bash ls -l (failed)"),
+            ),
+            (
+                "tool.called",
+                json!({"name": "git_status", "about": null, "ok": true, "duration_ms": 3}),
+                Some("  git_status"),
+            ),
             (
                 "task.parked",
                 json!({"until_ms": null, "reason": "paused"}),

@@ -1,10 +1,10 @@
-//! `ralphd init`: the commented reference configuration as a file of one's own. And `ralphd rehearse`, one turn of the built-in agent.
+//! `ralphd init`: the commented reference configuration as a file of one's own.
 
 use super::arguments::{Global, Init};
 use super::exit::{Exit, Failure};
 use super::output;
 use crate::config::{self, Environment};
-use crate::{agent, files};
+use crate::files;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::fs::OpenOptions;
@@ -70,22 +70,6 @@ fn create(path: &Path) -> Result<()> {
 fn replace(path: &Path) -> Result<()> {
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     files::write_whole(&target, config::REFERENCE.as_bytes())
-}
-
-/// Plays one turn of the built-in agent.
-pub fn rehearse() -> Exit {
-    let played = agent::rehearsal::play().and_then(|text| {
-        let mut stdout = std::io::stdout().lock();
-        stdout.write_all(text.as_bytes())?;
-        Ok(stdout.flush()?)
-    });
-    match played {
-        Ok(()) => Exit::Done,
-        Err(error) => {
-            output::remark(&format!("rehearsal: {error:#}"));
-            Exit::Failed
-        }
-    }
 }
 
 #[cfg(test)]

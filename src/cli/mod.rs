@@ -37,7 +37,7 @@ pub fn run(arguments: Arguments) -> Exit {
     let outcome = match verb {
         // These need neither configuration nor state.
         Verb::Shim { record } => return Exit::Code(crate::process::shim_main(&record)),
-        Verb::Rehearse => return init::rehearse(),
+        Verb::Converse { journal } => return Exit::Code(crate::agent::builtin::converse(&journal)),
         Verb::Schema(what) => reference::schema(&what),
         Verb::Completions(shell) => reference::completions(&shell),
         Verb::Man(into) => reference::man(&into),
@@ -68,7 +68,7 @@ fn dispatch(desk: Desk, verb: Verb) -> anyhow::Result<Exit> {
         Verb::Demo(demo) => demo::demo(desk, &demo),
         Verb::Db(what) => database::database(desk, what),
         Verb::Shim { .. }
-        | Verb::Rehearse
+        | Verb::Converse { .. }
         | Verb::Schema(_)
         | Verb::Completions(_)
         | Verb::Man(_)

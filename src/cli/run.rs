@@ -1,8 +1,8 @@
 //! `ralphd run`: one session in the foreground. Progress on stderr, the answer on stdout; no daemon needed.
 
 use super::arguments::Wanted;
-use super::desk::Desk;
-use super::exit::Exit;
+use super::desk::{Desk, make_cassette};
+use super::exit::{Exit, Failure};
 use super::submit::{conclude, read_request};
 use super::{follow, submit};
 use crate::clock::now_ms;
@@ -15,7 +15,7 @@ use crate::store::sessions::{self, Created, Session};
 use crate::store::tasks::{Birthright, Claim};
 use crate::store::workers::{self, Role};
 use crate::trigger::intake::{Origin, Reception};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
@@ -30,7 +30,7 @@ pub fn run(desk: Desk, wanted: Wanted) -> Result<Exit> {
     let (request, stem) = read_request(&desk, wanted.file.as_deref(), wanted.objective)?;
     let request = wanted.options.over(&request);
     desk.block_on(async {
-        let house = desk.house()?;
+        let house = desk.house_recording(wanted.record.as_deref())?;
         let worker = identity::of_this_process(Role::Run);
         let worker_id = worker.id.clone();
         let origin = Origin {
@@ -42,6 +42,10 @@ pub fn run(desk: Desk, wanted: Wanted) -> Result<Exit> {
             ..Origin::new(Trigger::Cli)
         };
         let new = Reception::from(&*house).prepare(request, origin)?;
+        if let Some(file) = &wanted.record {
+            ensure_recordable(&house, &new.agent)?;
+            make_cassette(file)?;
+        }
         let claim = Claim {
             task_id: new.task_id.clone(),
             session_id: new.id.clone(),
@@ -67,6 +71,15 @@ pub fn run(desk: Desk, wanted: Wanted) -> Result<Exit> {
     })
 }
 
+fn ensure_recordable(house: &House, agent: &str) -> Result<()> {
+    if house.roster.member(agent)?.profile.builtin.is_none() {
+        bail!(Failure(format!(
+            "agent '{agent}' is a program of its own and cannot be recorded; --record is for built-in agents"
+        )));
+    }
+    Ok(())
+}
+
 /// Works on the session until it has ended or waits for a person; an interrupt cancels it.
 async fn work(desk: &Desk, house: &Arc<House>, claim: Claim) -> Result<Exit> {
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -88,7 +101,7 @@ async fn work(desk: &Desk, house: &Arc<House>, claim: Claim) -> Result<Exit> {
         }
         tokio::select! {
             _ = news.changed() => {}
-            _ = tokio::time::sleep(LOOK_EVERY) => house.store.poke(),
+            _ = tokio::time::sleep(LOOK_EVERY) => house.store.look_for_others(),
             _ = interrupt.recv() => interrupted = cancel(house, &id).await?,
             _ = terminate.recv() => interrupted = cancel(house, &id).await?,
         }

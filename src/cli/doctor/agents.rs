@@ -4,9 +4,12 @@
 use super::super::agents::{self, Versions};
 use super::super::desk::Desk;
 use super::{Check, Level, check};
+use crate::agent::builtin::settings::{Settings, Source};
 use crate::agent::profile::Profile;
-use crate::agent::roster::{Member, Roster, Source};
+use crate::agent::roster::{self, Member, Roster};
+use crate::config::agent::ExternalDirectory;
 use crate::model::preset::{Format, Preset};
+use crate::process::{Fence, Ground};
 use serde_json::Value as Json;
 use std::path::PathBuf;
 
@@ -50,10 +53,11 @@ pub(super) async fn programs(roster: &Roster) -> (Vec<Check>, Versions) {
     let mut checks: Vec<Check> = Vec::new();
     for member in roster.members() {
         checks.extend(version(member, roster, &versions));
-        if member.source != Source::Builtin {
+        if member.source != roster::Source::Builtin {
             let found = [
                 key(&member.profile, &around),
                 setup(&member.profile, &around),
+                member.profile.builtin.as_ref().and_then(builtin),
             ];
             let named = |(level, detail)| check(&format!("agent {}", member.name), level, detail);
             checks.extend(found.into_iter().flatten().map(named));
@@ -158,6 +162,23 @@ fn setup(profile: &Profile, around: &Surroundings) -> Option<(Level, String)> {
         _ => return None,
     };
     Some((Level::Warn, detail))
+}
+
+/// What keeps a built-in agent from its work.
+fn builtin(settings: &Settings) -> Option<(Level, String)> {
+    match &settings.source {
+        Source::Cassette { file } if !file.is_file() => Some((
+            Level::Fail,
+            format!("there is no cassette {}", file.display()),
+        )),
+        _ if settings.external_directory == ExternalDirectory::Allow => None,
+        _ => Fence::around(&Ground::default()).err().map(|why| {
+            let detail = format!(
+                "bash and git are refused: {why}; external_directory = \"allow\" runs them open"
+            );
+            (Level::Warn, detail)
+        }),
+    }
 }
 
 fn skips_permissions(profile: &Profile) -> bool {

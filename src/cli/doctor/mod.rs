@@ -10,7 +10,7 @@ use super::exit::Exit;
 use super::output::{self, Look, Style, harmless};
 use crate::clock::now_ms;
 use crate::daemon::{self, LOCK_FILE};
-use crate::process::{self, capture};
+use crate::process::{self, Errand, capture};
 use crate::queue::identity;
 use crate::store::workers::{self, Role, Worker};
 use crate::store::{DATABASE_FILE, Store, health};
@@ -284,7 +284,7 @@ async fn each_agent(desk: &Desk, wanted: &Doctor) -> Result<Vec<Check>> {
 
 async fn probe(name: &str, words: &[&str], when_missing: Level) -> Check {
     let argv: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    match capture(&argv, None, PROBE_DEADLINE, PROBE_CAP_BYTES).await {
+    match capture(&Errand::new(argv, PROBE_DEADLINE, PROBE_CAP_BYTES)).await {
         Ok(found) if found.exit == process::Exit::Code(0) && !found.timed_out => check(
             name,
             Level::Ok,

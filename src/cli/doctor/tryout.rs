@@ -5,7 +5,7 @@ use super::super::agents::Versions;
 use super::super::output;
 use super::agents::way_in;
 use super::{Check, Level, check};
-use crate::agent::roster::{Member, Roster, Source};
+use crate::agent::roster::{Member, Roster};
 use crate::agent::{self, Outcome, TurnEnd};
 use crate::clock::{new_id, now_ms};
 use crate::files;
@@ -31,7 +31,9 @@ pub(super) async fn all(roster: &Roster, versions: &Versions, quiet: bool) -> Re
         let missing = versions
             .get(&member.name)
             .and_then(|said| said.as_ref().err());
-        member.source != Source::Builtin && !missing.is_some_and(|none| none.missing)
+        let played = member.profile.builtin.as_ref();
+        let played = played.is_some_and(|settings| settings.source.is_recorded());
+        !played && !missing.is_some_and(|none| none.missing)
     };
     let tried: Vec<&Member> = roster.members().filter(starts).collect();
     if !quiet && !tried.is_empty() {
@@ -105,6 +107,7 @@ fn turn(place: &Path, name: &str, stop: watch::Receiver<bool>) -> Result<agent::
         timeout: DEADLINE,
         silence: None,
         environment: Vec::new(),
+        answer_schema: None,
         stop,
         // Nobody has to watch what one word costs.
         reports: mpsc::channel(1).0,
