@@ -1,9 +1,12 @@
 //! The integration tests, one binary: one file a capability.
 
+mod builtin;
 mod command_line;
 mod crash;
 mod crash_storm;
+mod datasets;
 mod doctor;
+mod escapes;
 mod fallback;
 mod inbox;
 mod keys;
@@ -11,6 +14,7 @@ mod limits_of_agents;
 mod long_output;
 mod prices;
 mod process;
+mod providers;
 mod real_tools;
 mod room;
 mod session;
@@ -20,3 +24,4 @@ mod streams;
 mod support;
 mod systemd;
 mod tidy;
+mod tools;

@@ -19,6 +19,7 @@ const RANKS: &[(&str, u8)] = &[
     ("secrets", 1),
     ("store", 2),
     ("workspace", 3),
+    ("dataset", 3),
     ("agent", 4),
     ("engine", 5),
     ("queue", 6),
