@@ -4,9 +4,9 @@
 //! # The way of a request
 //!
 //! ```text
-//!  inbox/  ─┐                                                       ┌─ agent/command ─ process: shim ─ claude, codex, …
-//!  sqlite3 ─┼─► trigger/intake ─► store/ ─► queue/scheduler ─► engine/ralph ─┤
-//!  cli     ─┘   (check, dedupe)    rows       (claim)          (summary →) prompt → run → judge → record
+//!  inbox/  ─┐                                                                                             ┌─ claude, codex, …
+//!  sqlite3 ─┼─► trigger/intake ─► store/ ─► queue/scheduler ─► engine/ralph ─► agent/command ─ process: shim ─┤
+//!  cli     ─┘   (check, dedupe)    rows       (claim)          (summary →) prompt → run → judge → record    └─ agent/builtin: provider, tools
 //!                                   ▲                                │
 //!                                   └──── settle: one transaction ◄──┘ ───► report/ outbox
 //! ```
@@ -20,25 +20,25 @@
 //!
 //! | rank | room | what it is |
 //! |---|---|---|
-//! | 0 | [`model`] | pure words and decisions: states, promise, why the loop stops, who takes the next turn, prices, requests |
+//! | 0 | [`model`] | pure words and decisions: states, promise, why the loop stops, who takes the next turn, prices, requests, plans and workflows, what follows a failure |
 //! | 1 | [`clock`], [`files`], [`lock`], [`config`], [`process`], [`secrets`] | the edges: time, files of strangers, locks, settings, programs, what must not get out |
 //! | 2 | [`store`] | the database; the only place with ralphd's SQL |
-//! | 3 | [`workspace`] | the directory an agent works in |
-//! | 4 | [`agent`] | who can take a turn; `agent/stream` reads what the tools of others say, one small file a tool |
+//! | 3 | [`workspace`], [`dataset`] | the directory an agent works in; the tables a plan asks, and read-only SQL over them |
+//! | 4 | [`agent`] | who can take a turn; `agent/stream` reads what the tools of others say, one small file a tool; `agent/builtin` is ralphd's own loop over a model, with `agent/provider` (dialects, cassettes) and `agent/tool` (one file a tool) |
 //! | 5 | [`engine`] | what runs a task; `engine/ralph` is THE loop |
 //! | 6 | [`queue`], [`trigger`], [`report`] | claim tasks, take requests, write answers |
 //! | 10 | [`daemon`] | all of it together, until told to stop |
 //! | 11 | [`cli`] | one file a verb |
 //!
 //! Read first: `engine/ralph/mod.rs` (the loop, one screen), `model/stop` (why it stops), `store/tasks` (the queue),
-//! `process/mod.rs` (how a turn outlives the daemon).
+//! `process/mod.rs` (how a turn outlives the daemon), `agent/builtin/mod.rs` (how a conversation outlives its process).
 //!
 //! # What holds everywhere
 //!
 //! - A state changes only by compare-and-set with its event, in one transaction; claims are fenced by their number.
 //! - State words live three times, held equal by a test: the enum, its transition table, the `CHECK` in `sql/`.
 //! - Nothing is acknowledged before it is on disk.
-//! - Only `process` starts programs; only `store` speaks SQL; only `model` decides; only the edges read the clock.
+//! - Only `process` starts programs; only `store` speaks SQL to ralphd's database; only `model` decides; only the edges read the clock.
 //! - Everything has a maximum. An unknown name or key is an error that lists the known ones.
 //! - The database file is touched through SQLite alone.
 //!
@@ -52,6 +52,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod daemon;
+pub mod dataset;
 pub mod engine;
 pub mod files;
 pub mod lock;
