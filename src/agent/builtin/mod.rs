@@ -16,6 +16,7 @@ mod hooks;
 pub mod journal;
 mod mouth;
 pub mod settings;
+mod setup;
 mod workbench;
 
 pub use converse::converse;

@@ -4,17 +4,17 @@
 pub mod profile;
 mod resume;
 mod tail;
+mod usage;
 
 use super::builtin::journal;
-use super::stream::{Ending, Format, Report, StepReport};
-use super::{Agent, Commission, Outcome, Pending, StepCost, Turn, TurnEnd, TurnReport};
+use super::stream::{Ending, Format};
+use super::{Agent, Commission, Outcome, Pending, Turn, TurnEnd, TurnReport};
 use crate::clock::now_ms;
 use crate::config;
 use crate::files;
-use crate::model::conversation::StepUsage;
 use crate::model::failure::{Failure, FailureClass};
 use crate::model::preset::Prompt;
-use crate::model::price::{Prices, Quote};
+use crate::model::price::Prices;
 use crate::model::usage::Usage;
 use crate::process::{self, Cause, Ended, Exit, Program, Sighting, Supervisor};
 use crate::secrets::Vault;
@@ -273,45 +273,6 @@ impl Command {
         };
         // Nobody listens any more when the loop is gone; the next claimant reads the file again.
         let _ = turn.reports.send(report).await;
-    }
-
-    fn usage(&self, report: &Report, before: Usage) -> Usage {
-        let count = |number: Option<u64>| number.and_then(|number| i64::try_from(number).ok());
-        let told = Usage {
-            cost_usd: report
-                .cost_usd
-                .or(self.profile.cost_per_iteration)
-                .or_else(|| self.priced(report)),
-            input_tokens: count(report.input_tokens),
-            output_tokens: count(report.output_tokens),
-            tool_calls: count(Some(report.tool_call_count)).unwrap_or(0),
-        };
-        told.at_least(before)
-    }
-
-    fn with_cost(&self, step: StepReport) -> StepCost {
-        let quote = self.quote(step.model.as_deref());
-        StepCost {
-            cost_usd: quote.map(|quote| quote.price.cost_usd(&step.usage)),
-            step,
-        }
-    }
-
-    /// The price of the model that answers, or else of the one that was configured.
-    fn quote(&self, told: Option<&str>) -> Option<Quote> {
-        told.and_then(|model| self.supervision.prices.quote(model))
-            .or_else(|| self.profile.quote.clone())
-    }
-
-    /// The tokens so far by their price.
-    fn priced(&self, report: &Report) -> Option<f64> {
-        let quote = self.quote(report.model.as_deref())?;
-        Some(quote.price.cost_usd(&StepUsage {
-            input_tokens: report.input_tokens?,
-            cached_tokens: report.cached_tokens.unwrap_or(0),
-            cache_written_tokens: report.cache_written_tokens.unwrap_or(0),
-            output_tokens: report.output_tokens.unwrap_or(0),
-        }))
     }
 
     fn conclude(&self, tail: Tail, program: &Program, ended: &Ended) -> Outcome {

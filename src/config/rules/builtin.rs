@@ -98,10 +98,14 @@ fn contradictions(name: &str, agent: &Agent, tree: &Node) -> Vec<Finding> {
     if agent.base_url.is_some() && recorded {
         blame("base_url", "is not asked with provider = \"recorded\"");
     }
-    if agent.base_url.as_ref().is_some_and(|url| url.contains('@')) {
+    if agent
+        .base_url
+        .as_ref()
+        .is_some_and(|url| url.contains(['@', '?']))
+    {
         blame(
             "base_url",
-            "must not hold a name or password; give the key by api_key_env or api_key_file",
+            "must not hold a name, a password or a query; give the key by api_key_env or api_key_file",
         );
     }
     for (key, command) in [

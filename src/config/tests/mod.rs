@@ -91,7 +91,7 @@ fn problems_name_file_line_key_and_remedy() {
         ),
         (
             "[agents.a]\nkind = 'builtin'\nprovider = 'openai'\nmodel = 'x'\nbase_url = 'http://me:pass@host/'",
-            "5: agents.a.base_url: must not hold a name or password; give the key by api_key_env or api_key_file",
+            "5: agents.a.base_url: must not hold a name, a password or a query; give the key by api_key_env or api_key_file",
         ),
         (
             "[agents.a]\nkind = 'builtin'\nprovider = 'openai'\nmodel = 'x'\ntools = ['reed']",
