@@ -21,6 +21,7 @@ pub mod plan;
 pub mod policy;
 pub mod preset;
 pub mod price;
+pub mod problems;
 pub mod promise;
 pub mod request;
 pub mod room;

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  daemon                    this process
-//!  agent/command ──► shim ──► converse ─► conversation ─► provider (anthropic, openai, recorded)
+//!  agent/command ──► shim ──► converse ─► (setup) conversation ─► provider (anthropic, openai, recorded)
 //!        ▲                                     │
 //!        └── stream ◄── mouth ◄── journal ◄── workbench ─► hooks, tools
 //! ```

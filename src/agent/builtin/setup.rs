@@ -10,7 +10,7 @@ use super::workbench::Workbench;
 use crate::agent::provider::recorded::{Cassette, Recorder};
 use crate::agent::provider::{Dialect, Endpoint, Notice, Provider, Secret, over_http};
 use crate::agent::stream::ralphd::Line;
-use crate::agent::tool::{External, Room, Tool, ToolCard, toolbox};
+use crate::agent::tool::{External, Room, ToolCard, toolbox};
 use crate::config::agent::ExternalDirectory;
 use crate::model::backoff::Patience;
 use crate::model::conversation::compaction::text_tokens;
@@ -42,7 +42,9 @@ pub fn set_up(
     let history = past.history(String::from_utf8_lossy(&objective).into_owned());
     let environment = environment(&settings);
     let tools = toolbox(room(&assignment, environment.clone()))?;
-    let (cards, permit) = permitted(&tools, &settings, executed(&past.entries));
+    let cards: Vec<ToolCard> = tools.iter().map(|tool| tool.card()).collect();
+    let tools = cards.iter().map(|card| card.name).zip(tools).collect();
+    let (cards, permit) = permitted(cards, &settings, executed(&past.entries));
     let steps = replies(&past.entries);
     tell(&Line::Begun {
         model: settings.model.as_str().into(),
@@ -73,12 +75,7 @@ pub fn set_up(
 }
 
 /// The tools that the model is told of, and the permit that holds it to them.
-fn permitted(
-    tools: &[Box<dyn Tool>],
-    settings: &Settings,
-    executed: u64,
-) -> (Vec<ToolCard>, Permit) {
-    let cards: Vec<ToolCard> = tools.iter().map(|tool| tool.card()).collect();
+fn permitted(cards: Vec<ToolCard>, settings: &Settings, executed: u64) -> (Vec<ToolCard>, Permit) {
     let names = |cards: &[ToolCard]| cards.iter().map(|card| card.name.to_owned()).collect();
     let known = names(&cards);
     let listed = settings.tools.as_ref();

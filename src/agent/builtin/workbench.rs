@@ -13,6 +13,7 @@ use crate::model::mask::Mask;
 use anyhow::Result;
 use futures_util::future::join_all;
 use serde_json::Value as Json;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,7 @@ const MAX_SIDE_BY_SIDE: usize = 8;
 
 /// The tools and all that stands between them and the model.
 pub struct Workbench {
-    pub tools: Vec<Box<dyn Tool>>,
+    pub tools: HashMap<&'static str, Box<dyn Tool>>,
     pub permit: Permit,
     pub doom: Doom,
     pub hooks: Hooks,
@@ -201,7 +202,7 @@ impl Workbench {
 }
 
 fn decide<'a>(
-    tools: &'a [Box<dyn Tool>],
+    tools: &'a HashMap<&'static str, Box<dyn Tool>>,
     permit: &mut Permit,
     doom: &mut Doom,
     call: &Call,
@@ -227,7 +228,7 @@ fn decide<'a>(
     if let Err(refusal) = permit.admit(&call.name) {
         return refuse(refusal.to_string());
     }
-    let Some(tool) = tools.iter().find(|tool| tool.card().name == call.name) else {
+    let Some(tool) = tools.get(call.name.as_str()) else {
         return refuse(format!("The tool '{}' is not here.", call.name));
     };
     let arguments = match call.arguments.trim() {

@@ -1,13 +1,9 @@
 //! What is wrong with a plan or a workflow, in words that its author, person or model, can act on.
 
 use std::fmt;
-use std::ops::Deref;
 
 use crate::model::document::Finding;
-
-/// Nobody mends more of them at once.
-const MAX_SHOWN_PROBLEMS: usize = 20;
-const MAX_SHOWN_CHARS: usize = 100;
+use crate::model::problems::{self, shown_key};
 
 /// One thing wrong with a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,16 +39,10 @@ impl From<Finding> for Problem {
         Problem {
             line: finding.place.line(),
             task: None,
-            field: Some(shown(&finding.key)).filter(|key| !key.is_empty()),
+            field: shown_key(&finding.key),
             message: finding.message,
         }
     }
-}
-
-/// A key is a stranger's text: short, and harmless in a log and on a terminal.
-fn shown(key: &str) -> String {
-    let harmless = |letter: char| if letter.is_control() { '?' } else { letter };
-    key.chars().take(MAX_SHOWN_CHARS).map(harmless).collect()
 }
 
 impl fmt::Display for Problem {
@@ -68,41 +58,4 @@ impl fmt::Display for Problem {
 }
 
 /// Everything wrong with a plan; never empty.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problems(Vec<Problem>);
-
-impl Deref for Problems {
-    type Target = [Problem];
-
-    fn deref(&self) -> &[Problem] {
-        &self.0
-    }
-}
-
-impl From<Vec<Problem>> for Problems {
-    fn from(problems: Vec<Problem>) -> Problems {
-        Problems(problems)
-    }
-}
-
-impl From<Problem> for Problems {
-    fn from(problem: Problem) -> Problems {
-        Problems(vec![problem])
-    }
-}
-
-impl fmt::Display for Problems {
-    /// One problem a line.
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.0.iter().take(MAX_SHOWN_PROBLEMS).enumerate() {
-            let line_break = if index > 0 { "\n" } else { "" };
-            write!(formatter, "{line_break}{problem}")?;
-        }
-        match self.0.len().saturating_sub(MAX_SHOWN_PROBLEMS) {
-            0 => Ok(()),
-            more => write!(formatter, "\nand {more} more"),
-        }
-    }
-}
-
-impl std::error::Error for Problems {}
+pub type Problems = problems::Problems<Problem>;

@@ -1,13 +1,9 @@
 //! What is wrong with a request, in words for the person who wrote it.
 
 use std::fmt;
-use std::ops::Deref;
 
 use crate::model::document::Finding;
-
-/// A request may have as many mistakes as it has keys; nobody reads more of them at once.
-const MAX_SHOWN_PROBLEMS: usize = 20;
-const MAX_SHOWN_KEY_CHARS: usize = 100;
+use crate::model::problems::{self, shown_key};
 
 /// One thing wrong with a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,61 +52,16 @@ impl fmt::Display for Problem {
 }
 
 /// Everything wrong with a request, in the order of its lines; never empty.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problems(Vec<Problem>);
-
-impl Deref for Problems {
-    type Target = [Problem];
-
-    fn deref(&self) -> &[Problem] {
-        &self.0
-    }
-}
-
-impl fmt::Display for Problems {
-    /// One problem a line.
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.0.iter().take(MAX_SHOWN_PROBLEMS).enumerate() {
-            let line_break = if index > 0 { "\n" } else { "" };
-            write!(formatter, "{line_break}{problem}")?;
-        }
-        match self.0.len().saturating_sub(MAX_SHOWN_PROBLEMS) {
-            0 => Ok(()),
-            more => write!(formatter, "\nand {more} more"),
-        }
-    }
-}
-
-impl std::error::Error for Problems {}
-
-impl From<Vec<Problem>> for Problems {
-    fn from(problems: Vec<Problem>) -> Problems {
-        Problems(problems)
-    }
-}
-
-impl From<Problem> for Problems {
-    fn from(problem: Problem) -> Problems {
-        Problems(vec![problem])
-    }
-}
+pub type Problems = problems::Problems<Problem>;
 
 impl From<Finding> for Problem {
     fn from(finding: Finding) -> Problem {
         Problem {
             line: finding.place.line(),
-            key: Some(shown(&finding.key)).filter(|key| !key.is_empty()),
+            key: shown_key(&finding.key),
             message: finding.message,
         }
     }
-}
-
-/// A key is a stranger's text: short, and harmless in a log and on a terminal.
-fn shown(key: &str) -> String {
-    let short = key.chars().take(MAX_SHOWN_KEY_CHARS);
-    short
-        .map(|letter| if letter.is_control() { '?' } else { letter })
-        .collect()
 }
 
 impl From<Finding> for Problems {
@@ -122,6 +73,10 @@ impl From<Finding> for Problems {
 impl From<Vec<Finding>> for Problems {
     fn from(mut findings: Vec<Finding>) -> Problems {
         findings.sort_by(|one, other| one.place.cmp(&other.place));
-        Problems(findings.into_iter().map(Problem::from).collect())
+        findings
+            .into_iter()
+            .map(Problem::from)
+            .collect::<Vec<_>>()
+            .into()
     }
 }
