@@ -33,6 +33,9 @@
 //! Read first: `engine/ralph/mod.rs` (the loop, one screen), `model/stop` (why it stops), `store/tasks` (the queue),
 //! `process/mod.rs` (how a turn outlives the daemon), `agent/builtin/mod.rs` (how a conversation outlives its process).
 //!
+//! Not reached yet: [`dataset`] and, in [`model`], plans, workflows, policies and gates. They are whole and tested, and wait for the
+//! engine's side of planned sessions; a request with `plan` or `datasets` is refused until then.
+//!
 //! # What holds everywhere
 //!
 //! - A state changes only by compare-and-set with its event, in one transaction; claims are fenced by their number.
