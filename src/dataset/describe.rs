@@ -9,10 +9,12 @@ use serde_json::Value;
 
 /// Rows from which samples are taken.
 const LOOKED_AT: usize = 1000;
-const SAMPLES: usize = 5;
-const SAMPLE_ROWS: usize = 3;
+/// Different values of a column.
+pub const SAMPLES: usize = 5;
+/// Whole rows.
+pub const SAMPLE_ROWS: usize = 3;
 /// Longer texts are cut in samples.
-const SAMPLE_CHARACTERS: usize = 40;
+pub const SAMPLE_CHARACTERS: usize = 40;
 
 /// A table of `database`; rows are counted and nulls not.
 pub fn describe(
@@ -84,12 +86,17 @@ fn first_rows(connection: &Connection, table: &str) -> rusqlite::Result<Vec<Vec<
 fn shortened(value: ValueRef<'_>) -> Value {
     match value {
         ValueRef::Blob(bytes) => Value::from(format!("blob of {} bytes", bytes.len())),
-        other => match json_of(other) {
-            Value::String(text) if text.chars().nth(SAMPLE_CHARACTERS).is_some() => {
-                let head: String = text.chars().take(SAMPLE_CHARACTERS).collect();
-                Value::from(format!("{head}…"))
-            }
-            value => value,
-        },
+        other => cut(json_of(other)),
+    }
+}
+
+/// A value short enough for a sample.
+pub fn cut(value: Value) -> Value {
+    match value {
+        Value::String(text) if text.chars().nth(SAMPLE_CHARACTERS).is_some() => {
+            let head: String = text.chars().take(SAMPLE_CHARACTERS).collect();
+            Value::from(format!("{head}…"))
+        }
+        value => value,
     }
 }

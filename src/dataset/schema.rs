@@ -19,7 +19,7 @@ pub struct Schema {
 pub struct Table {
     /// As it must be written in SQL, with quotes and the database where needed.
     pub name: String,
-    /// The file it comes from.
+    /// The file it comes from, or the server.
     pub source: String,
     /// None where counting would have taken too long.
     pub row_count: Option<u64>,
@@ -63,6 +63,21 @@ impl Schema {
             }
         }
         self.cut(max_bytes)
+    }
+
+    /// Adds what another source has, up to so many tables.
+    pub fn extend(&mut self, mut other: Schema, most: usize) {
+        let room = most.saturating_sub(self.tables.len());
+        if other.tables.len() > room {
+            let left_out = other.tables.split_off(room);
+            let source = &left_out[0].source;
+            other.notes.push(format!(
+                "{source}: {} more tables are not told",
+                left_out.len()
+            ));
+        }
+        self.tables.append(&mut other.tables);
+        self.notes.append(&mut other.notes);
     }
 
     fn told(&self, detail: Detail) -> String {

@@ -1,4 +1,4 @@
-//! What a dataset may be: a file by its ending, or all such files of a directory.
+//! What a dataset may be: a file by its ending, all such files of a directory, or a PostgreSQL server by its address.
 
 use super::trouble::{Fault, Trouble};
 use std::path::{Path, PathBuf};
@@ -41,8 +41,7 @@ impl Format {
 pub enum Source {
     /// A file, or a directory of files.
     Path(PathBuf),
-    /// The address of a PostgreSQL server, with all it needs to log in. Recognised, so that it is refused in clear words and
-    /// not shown.
+    /// The address of a PostgreSQL server, with all it needs to log in; never shown.
     Postgres(String),
 }
 

@@ -101,13 +101,22 @@ fn in_sql(message: &str, near: Option<String>, sql: &str, schema: &Schema) -> Tr
     Trouble::new(Fault::SqlError, format!("{message}{near}"))
 }
 
-fn no_table(name: &str, schema: &Schema) -> Trouble {
+/// A table that does not exist, and those that do.
+pub fn no_table(name: &str, schema: &Schema) -> Trouble {
     let known: Vec<&str> = schema
         .tables
         .iter()
         .map(|table| table.name.as_str())
         .collect();
-    let suggestion = suggest(name, known.iter().copied());
+    // Whoever leaves out the schema is to hear of the whole name.
+    let near = |table: &&&str| {
+        let bare = table.rsplit('.').next().unwrap_or(table);
+        !name.contains('.') && nearest(name, [bare]).is_some()
+    };
+    let suggestion = match suggest(name, known.iter().copied()) {
+        none if none.is_empty() => meant(known.iter().find(near).copied()),
+        found => found,
+    };
     Trouble::new(
         Fault::SchemaMismatch,
         format!(
@@ -117,8 +126,8 @@ fn no_table(name: &str, schema: &Schema) -> Trouble {
     )
 }
 
-/// SQLite may add a remark of its own after the name: that text wants single quotes.
-fn no_column(written: &str, sql: &str, schema: &Schema) -> Trouble {
+/// A column that does not exist, and those that do. SQLite may add a remark of its own after the name: that text wants single quotes.
+pub fn no_column(written: &str, sql: &str, schema: &Schema) -> Trouble {
     let (name, remark) = match written.split_once(" - ") {
         Some((name, remark)) => (name, format!("; {remark}")),
         None => (written, String::new()),
@@ -147,7 +156,11 @@ fn of_table(table: &Table) -> String {
 /// The tables whose name is somewhere in the SQL; all, where none is.
 fn asked_tables<'s>(sql: &str, schema: &'s Schema) -> Vec<&'s Table> {
     let sql = sql.to_lowercase();
-    let asked = |table: &&Table| sql.contains(&table.name.to_lowercase());
+    let asked = |table: &&Table| {
+        let name = table.name.to_lowercase();
+        let bare = name.rsplit('.').next().unwrap_or(&name);
+        sql.contains(bare.trim_matches('"'))
+    };
     let tables: Vec<&Table> = schema.tables.iter().filter(asked).collect();
     match tables.is_empty() {
         true => schema.tables.iter().collect(),
@@ -156,8 +169,11 @@ fn asked_tables<'s>(sql: &str, schema: &'s Schema) -> Vec<&'s Table> {
 }
 
 fn suggest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> String {
-    let near = nearest(name, known);
-    near.map_or(String::new(), |near| format!("; did you mean {near}?"))
+    meant(nearest(name, known))
+}
+
+fn meant(name: Option<&str>) -> String {
+    name.map_or(String::new(), |name| format!("; did you mean {name}?"))
 }
 
 fn list(names: &[&str]) -> String {

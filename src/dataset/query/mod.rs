@@ -5,6 +5,7 @@ mod functions;
 mod guard;
 mod permit;
 
+pub use explain::{no_column, no_table};
 pub use guard::{Watch, confine, open, open_with, tables_of};
 
 use super::attached::Attached;
@@ -25,10 +26,14 @@ use std::time::Instant;
 /// One question.
 #[derive(Clone, Debug, Default)]
 pub struct Question<'q> {
-    /// One SELECT, with `?1`, `?2` … for the parameters.
+    /// One SELECT, with `?1`, `?2` … for the parameters; with `$1`, `$2` … where [`Datasets::dialect_for`] says PostgreSQL.
+    ///
+    /// [`Datasets::dialect_for`]: super::Datasets::dialect_for
     pub sql: &'q str,
     /// The values of the parameters; arrays and objects are bound as JSON text.
     pub parameters: &'q [Value],
+    /// The dataset that the question's task names; it decides where the tables of the SQL do not.
+    pub target: Option<&'q str>,
     /// Once true, the question is given up.
     pub stop: Option<Arc<AtomicBool>>,
 }
@@ -69,6 +74,18 @@ impl Rows {
     }
 }
 
+/// More than this is not looked at.
+pub fn check_length(sql: &str, limits: &QueryLimits) -> Result<(), Trouble> {
+    let (length, most) = (sql.len(), limits.sql_bytes);
+    match length > most {
+        true => Err(Trouble::new(
+            Fault::SqlError,
+            format!("the SQL has {length} bytes; at most {most}"),
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Asks the imported tables and the attached files.
 pub fn ask(
     file: &Path,
@@ -77,16 +94,6 @@ pub fn ask(
     question: &Question<'_>,
     limits: &QueryLimits,
 ) -> Result<Rows, Trouble> {
-    if question.sql.len() > limits.sql_bytes {
-        return Err(Trouble::new(
-            Fault::SqlError,
-            format!(
-                "the SQL has {} bytes; at most {}",
-                question.sql.len(),
-                limits.sql_bytes
-            ),
-        ));
-    }
     let connection = open_with(file, attached)?;
     let tables = tables_of(&connection, attached)?;
     let denied = confine(&connection, attached.len(), tables, limits)?;

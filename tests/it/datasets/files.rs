@@ -397,16 +397,3 @@ fn a_file_that_is_being_written_by_others_is_read_as_it_is() {
     writer.execute("INSERT INTO t VALUES (3)", []).unwrap();
     assert_eq!(rows(&datasets, "SELECT max(x) FROM live.t"), [[json!(3)]]);
 }
-
-#[test]
-fn a_server_is_refused_without_showing_its_password() {
-    let place = Place::new();
-    let server = Source::parse("postgres://me:secret@host/shop", &place.workspace());
-    let trouble = Datasets::prepare(&place.workspace(), &[server], &LIMITS).unwrap_err();
-    assert!(
-        trouble
-            .message
-            .contains("postgres:// address cannot be asked yet")
-    );
-    assert!(!trouble.message.contains("secret"));
-}

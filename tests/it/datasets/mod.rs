@@ -2,8 +2,9 @@
 
 mod files;
 mod hostile;
+mod postgres;
 mod questions;
-mod sheets;
+pub mod sheets;
 
 use ralphd::dataset::{
     Datasets, ImportLimits, QueryLimits, Question, Rows, Source, Table, Trouble,
