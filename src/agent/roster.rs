@@ -6,12 +6,13 @@ use super::command::Command;
 pub use super::command::Supervision;
 use super::command::profile::{Profile, Reports};
 use super::{Agent, builtin};
-use crate::config::Config;
 use crate::config::agent::{AgentKind, Provider, REHEARSAL};
+use crate::config::{Config, Roles};
 use crate::model::fallback;
 use crate::model::nearest::nearest;
 use crate::model::preset::PRESETS;
 use crate::model::price::Prices;
+use crate::model::role::Role;
 use crate::process::Supervisor;
 use crate::secrets::Vault;
 use anyhow::{Context, Result, bail};
@@ -50,6 +51,7 @@ pub struct Member {
 pub struct Roster {
     members: IndexMap<String, Member>,
     default: String,
+    roles: Roles,
     supervision: Arc<Supervision>,
 }
 
@@ -121,11 +123,19 @@ impl Roster {
         let roster = Self {
             members,
             default,
+            roles: config.roles.clone(),
             supervision,
         };
         roster.member(&roster.default).context("defaults.agent")?;
         if let Some(summarizer) = &config.defaults.summarizer {
             roster.member(summarizer).context("defaults.summarizer")?;
+        }
+        for role in Role::ALL {
+            if let Some(name) = roster.roles.of(*role) {
+                roster
+                    .member(name)
+                    .with_context(|| format!("roles.{role}"))?;
+            }
         }
         Ok(roster)
     }
@@ -133,6 +143,11 @@ impl Roster {
     /// The agent for requests that name none.
     pub fn default_name(&self) -> &str {
         &self.default
+    }
+
+    /// Who plays a role in a session of this agent: whom the configuration names, else the session's own.
+    pub fn of_role<'a>(&'a self, role: Role, session_agent: &'a str) -> &'a str {
+        self.roles.of(role).unwrap_or(session_agent)
     }
 
     /// All agents, by name.
@@ -243,4 +258,36 @@ fn on_path(name: &str) -> bool {
 
 fn is_program(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok() && path.is_file()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Environment;
+
+    fn roster(text: &str) -> Result<Roster> {
+        let config = Config::from_text(text, None, &Environment::default()).unwrap();
+        let program = PathBuf::from("/usr/bin/ralphd");
+        Roster::new(&config, Supervisor::default(), program, Vault::default())
+    }
+
+    #[test]
+    fn a_role_is_played_by_whom_it_names_or_by_the_sessions_own_agent() {
+        let agents = "[agents.thinker]\ncommand = ['x']\n[agents.writer]\ncommand = ['x']\n";
+        let roster = roster(&format!("{agents}[roles]\nplanner = 'thinker'\n")).unwrap();
+        assert_eq!(roster.of_role(Role::Planner, "writer"), "thinker");
+        for role in Role::ALL.iter().filter(|role| **role != Role::Planner) {
+            assert_eq!(roster.of_role(*role, "writer"), "writer", "{role}");
+        }
+    }
+
+    #[test]
+    fn a_role_without_its_agent_is_refused() {
+        // Without agents in the file any name may still be found on this machine; this one is not.
+        let refusal = roster("[roles]\nmerger = 'rehearsl'\n").err().unwrap();
+        assert_eq!(
+            format!("{refusal:#}"),
+            "roles.merger: no agent is called 'rehearsl'; did you mean rehearsal?"
+        );
+    }
 }

@@ -6,6 +6,7 @@ mod environment;
 mod file;
 mod load;
 pub mod paths;
+mod planned;
 mod problem;
 #[cfg(test)]
 mod reference;
@@ -22,9 +23,12 @@ use serde::{Deserialize, Serialize};
 pub use agent::Agent;
 pub use environment::Environment;
 pub use load::Loaded;
+pub use planned::{Planner, Roles, Workflows};
 pub use problem::{ConfigError, ConfigProblem};
 
+use crate::model::delegation;
 use crate::model::period::Period;
+use crate::model::policy;
 use crate::model::price::Price;
 use crate::model::request::{self, PromiseMatch, Request};
 
@@ -40,6 +44,8 @@ pub struct Config {
     #[schemars(extend("format" = "path"))]
     pub state: Option<PathBuf>,
     pub defaults: Defaults,
+    pub planner: Planner,
+    pub roles: Roles,
     pub inbox: InboxRules,
     /// Inboxes beside the one in the state directory.
     #[schemars(extend("maxItems" = 100))]
@@ -52,6 +58,7 @@ pub struct Config {
     pub process: Process,
     pub secrets: Secrets,
     pub prompts: Prompts,
+    pub workflows: Workflows,
     pub log: Log,
     /// The agents, by name.
     #[schemars(schema_with = "agents_schema")]
@@ -92,6 +99,10 @@ pub struct Defaults {
     pub transient_retries: u32,
     #[schemars(extend("format" = "positive-period"))]
     pub transient_backoff: Period,
+    #[schemars(range(min = 0, max = 10))]
+    pub max_retries: u32,
+    #[schemars(range(min = 0, max = 10))]
+    pub max_depth: u32,
 }
 
 impl Default for Defaults {
@@ -111,6 +122,8 @@ impl Default for Defaults {
             human_timeout: Period::from_hours(24),
             transient_retries: 3,
             transient_backoff: Period::from_secs(1),
+            max_retries: policy::MAX_RETRIES,
+            max_depth: delegation::MAX_DEPTH,
         }
     }
 }

@@ -38,6 +38,7 @@ fn the_reference_with_every_key_is_valid() {
         config.prompts.dir.as_deref(),
         Some(Path::new("/etc/ralphd/prompts"))
     );
+    assert_eq!(config.roles.error_analyzer.as_deref(), Some("thinker"));
     assert_eq!(config.agents["writer"].limits.cpu_seconds, Some(3600));
     assert_eq!(config.agents["thinker"].max_steps, Some(50));
     assert_eq!(config.prices["gpt-5"].cached_input, Some(0.125));

@@ -11,12 +11,13 @@ use crate::model::document::{Finding, Node, Place, Value};
 use crate::model::fallback::circle;
 use crate::model::nearest::nearest;
 use crate::model::preset::Preset;
+use crate::model::role::Role;
 
 pub(super) fn broken(config: &Config, tree: &Node) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(heartbeat(&config.queue, tree));
     findings.extend(reserved_agent(tree));
-    findings.extend(default_agents(config, tree));
+    findings.extend(named_agents(config, tree));
     findings.extend(commands(config, tree));
     findings.extend(builtin::broken(config, tree));
     findings.extend(models_untold(config, tree));
@@ -63,7 +64,7 @@ fn reserved_agent(tree: &Node) -> Option<Finding> {
 }
 
 /// With agents configured, a name that is none of them is a mistake; without, it may still be discovered.
-fn default_agents(config: &Config, tree: &Node) -> Vec<Finding> {
+fn named_agents(config: &Config, tree: &Node) -> Vec<Finding> {
     let agents = tree
         .entry("agents")
         .map_or(&[][..], |entry| entry.node.entries());
@@ -72,13 +73,18 @@ fn default_agents(config: &Config, tree: &Node) -> Vec<Finding> {
         configured.is_empty() || configured.contains(&name) || needs_no_configuration(name)
     };
     let mut findings = Vec::new();
-    for (key, name) in [
-        ("agent", &config.defaults.agent),
-        ("summarizer", &config.defaults.summarizer),
-    ] {
-        if let Some(name) = name.as_deref().filter(|name| !is_known(name)) {
+    let defaults = &config.defaults;
+    let roles = Role::ALL
+        .iter()
+        .map(|role| ("roles", role.as_str(), config.roles.of(*role)));
+    let named = [
+        ("defaults", "agent", defaults.agent.as_deref()),
+        ("defaults", "summarizer", defaults.summarizer.as_deref()),
+    ];
+    for (section, key, name) in named.into_iter().chain(roles) {
+        if let Some(name) = name.filter(|name| !is_known(name)) {
             let message = unknown_agent(name, &configured);
-            findings.push(at(tree, &["defaults", key], message));
+            findings.push(at(tree, &[section, key], message));
         }
     }
     for (index, inbox) in inbox_nodes(tree).iter().enumerate() {

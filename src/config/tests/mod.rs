@@ -63,7 +63,7 @@ fn problems_name_file_line_key_and_remedy() {
         ),
         (
             "[colour]",
-            "1: colour: unknown key; known: state, defaults, inbox, inboxes, queue, budget, prices, process, secrets, prompts, log, agents",
+            "1: colour: unknown key; known: state, defaults, planner, roles, inbox, inboxes, queue, budget, prices, process, secrets, prompts, workflows, log, agents",
         ),
         (
             "[agents.a]\nkind = 'built-in'\ncommand = ['x']",
@@ -95,7 +95,7 @@ fn problems_name_file_line_key_and_remedy() {
         ),
         (
             "[agents.a]\nkind = 'builtin'\nprovider = 'openai'\nmodel = 'x'\ntools = ['reed']",
-            "5: agents.a.tools[0]: must be \"read\" or \"write\" or \"edit\" or \"bash\" or \"glob\" or \"grep\" or \"git_status\" or \"git_diff\" or \"git_log\" or \"ask_human\", is \"reed\"",
+            "5: agents.a.tools[0]: must be \"read\" or \"write\" or \"edit\" or \"bash\" or \"glob\" or \"grep\" or \"git_status\" or \"git_diff\" or \"git_log\" or \"ask_human\" or \"spawn_agent\", is \"reed\"",
         ),
         (
             "[agents.a]\nkind = 'command'",
@@ -146,12 +146,36 @@ fn problems_name_file_line_key_and_remedy() {
             "2: defaults.summarizer: there is no agent writr, only writer; did you mean writer?",
         ),
         (
+            "[roles]\nplanner = 'writer'\nerror_analyzer = 'writr'\n[agents.writer]\ncommand = ['x']",
+            "3: roles.error_analyzer: there is no agent writr, only writer; did you mean writer?",
+        ),
+        (
+            "[roles]\nplaner = 'x'",
+            "2: roles.planer: unknown key; did you mean planner?",
+        ),
+        (
+            "[roles]\ntimeout = '0s'",
+            "2: roles.timeout: must be more than 0s, is \"0s\"",
+        ),
+        (
+            "[planner]\nmax_tasks = 0",
+            "2: planner.max_tasks: must be between 1 and 10000, is 0",
+        ),
+        (
+            "[defaults]\nmax_retries = 11",
+            "2: defaults.max_retries: must be between 0 and 10, is 11",
+        ),
+        (
+            "[defaults]\nmax_depth = -1",
+            "2: defaults.max_depth: must be between 0 and 10, is -1",
+        ),
+        (
             "[[inboxes]]\npath = 'a'\n[inboxes.defaults]\nmax_iteration = 3",
             "4: inboxes[0].defaults.max_iteration: unknown key; did you mean max_iterations?",
         ),
         (
             "[[inboxes]]\npath = 'a'\ndefaults = { objective = 'x', autonomy = 3 }",
-            "3: inboxes[0].defaults.objective: unknown key; known: agent, max_iterations, completion_promise, promise_match, verify, protect, budget, plan, autonomy, workspace, datasets, priority, not_before, labels, notify, callback_url, iteration_timeout, silence_timeout, stagnation_threshold, human_timeout, max_parallel, env, idempotency_key",
+            "3: inboxes[0].defaults.objective: unknown key; known: agent, max_iterations, completion_promise, promise_match, verify, protect, budget, plan, inputs, autonomy, workspace, datasets, priority, not_before, labels, notify, callback_url, iteration_timeout, silence_timeout, stagnation_threshold, human_timeout, max_parallel, env, idempotency_key",
         ),
         ("[[inboxes]]\ndefaults = {}", "1: inboxes[0].path: missing"),
         (

@@ -18,12 +18,16 @@ fn a_relative_key_file_is_left_for_the_credentials_directory() {
 
 #[test]
 fn relative_paths_begin_at_the_file() {
-    let text = "state = '~/s'\n[prompts]\ndir = 'p/q'\n[[inboxes]]\npath = '/abs'\n[[inboxes]]\npath = '../in'\n";
+    let text = "state = '~/s'\n[prompts]\ndir = 'p/q'\n[workflows]\ndir = 'w'\n[[inboxes]]\npath = '/abs'\n[[inboxes]]\npath = '../in'\n";
     let config = read(text, &[("HOME", "/home/u")]).unwrap();
     assert_eq!(config.state.as_deref(), Some(Path::new("/home/u/s")));
     assert_eq!(
         config.prompts.dir.as_deref(),
         Some(Path::new("/etc/ralphd/p/q"))
+    );
+    assert_eq!(
+        config.workflows.dir.as_deref(),
+        Some(Path::new("/etc/ralphd/w"))
     );
     let inboxes: Vec<_> = config
         .inboxes

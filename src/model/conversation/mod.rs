@@ -20,6 +20,7 @@ pub const TOOLS: &[&str] = &[
     "git_diff",
     "git_log",
     "ask_human",
+    "spawn_agent",
 ];
 
 /// What was said so far.

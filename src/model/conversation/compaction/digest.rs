@@ -1,8 +1,8 @@
 //! What a conversation came to, told without a model: for the time when the one that was asked has nothing to say.
 //! It must not judge; it lists.
 
-use super::shorten::head_and_tail;
 use crate::model::conversation::{Call, Step};
+use crate::model::shorten::head_and_tail;
 use indexmap::{IndexMap, IndexSet};
 use serde_json::Value as Json;
 

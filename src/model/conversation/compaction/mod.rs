@@ -5,12 +5,12 @@ mod digest;
 mod estimate;
 #[cfg(test)]
 mod properties;
-mod shorten;
 #[cfg(test)]
 mod tests;
 mod transcript;
 
 use crate::model::conversation::{History, Step};
+use crate::model::shorten::head;
 use estimate::{
     MESSAGE_TOKENS, SUMMARY_TOKENS, after_reply_tokens, bytes_within, objective_tokens,
 };
@@ -161,7 +161,7 @@ pub fn apply(mut history: History, plan: &Plan, summary: &str) -> History {
         told => told.to_owned(),
     };
     History {
-        summary: Some(shorten::head(&summary, max_bytes).to_owned()),
+        summary: Some(head(&summary, max_bytes).to_owned()),
         steps: kept,
         objective: history.objective,
     }

@@ -1,8 +1,8 @@
 //! The older part of a conversation as one text, cut so that it fits into the call that sums it up.
 //! Old steps are cut harder than new ones; it must never be longer than it was allowed.
 
-use super::shorten::{head, head_and_tail};
 use crate::model::conversation::{Call, CallResult, Step};
+use crate::model::shorten::{head, head_and_tail};
 use std::fmt::Write;
 
 /// The parts of the room that the task and the earlier summary may take at most: one in so many.

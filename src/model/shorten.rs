@@ -6,12 +6,12 @@ use std::borrow::Cow;
 const LEAST_MARKED_BYTES: usize = 96;
 
 /// The beginning of a text.
-pub(super) fn head(text: &str, max_bytes: usize) -> &str {
+pub fn head(text: &str, max_bytes: usize) -> &str {
     &text[..text.floor_char_boundary(max_bytes)]
 }
 
 /// The beginning and the end of a text, and between them how much is missing: never more than `max_bytes` in all.
-pub(super) fn head_and_tail(text: &str, max_bytes: usize) -> Cow<'_, str> {
+pub fn head_and_tail(text: &str, max_bytes: usize) -> Cow<'_, str> {
     if text.len() <= max_bytes {
         return Cow::Borrowed(text);
     }
