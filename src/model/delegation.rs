@@ -2,6 +2,8 @@
 //! a failed child is tried again. Pure: nothing is started here.
 
 use super::task::TaskKind;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
 
 /// How deep sub-agents may nest, where the configuration says nothing else.
 pub const MAX_DEPTH: u32 = 3;
@@ -30,7 +32,8 @@ pub fn way(kind: TaskKind, task_agent: Option<&str>, session_agent: &str) -> Way
         | TaskKind::Validation
         | TaskKind::Transform
         | TaskKind::Shell
-        | TaskKind::Merge => Way::Direct,
+        | TaskKind::Merge
+        | TaskKind::Plan => Way::Direct,
     }
 }
 
@@ -78,6 +81,96 @@ pub fn after_failed_child(earlier_failures: u32) -> AfterChild {
     }
 }
 
+/// How the session of a sub-agent stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChildEnd {
+    Open,
+    Completed,
+    Failed,
+    /// Its budget is what was left of its parent's: another try would have none.
+    Spent,
+    Cancelled,
+}
+
+/// What is to be done about a piece of work for a sub-agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextChild {
+    First,
+    /// Once more, told what went wrong.
+    Again,
+    Wait,
+    /// Nothing more: the last one says what it came to.
+    Over,
+}
+
+/// What follows upon the sessions that a piece of work has had, first to last.
+pub fn next_child(children: &[ChildEnd]) -> NextChild {
+    let failures = children
+        .iter()
+        .filter(|end| **end == ChildEnd::Failed)
+        .count();
+    match children.last() {
+        None => NextChild::First,
+        Some(ChildEnd::Open) => NextChild::Wait,
+        Some(ChildEnd::Completed | ChildEnd::Spent | ChildEnd::Cancelled) => NextChild::Over,
+        Some(ChildEnd::Failed) => {
+            let earlier = u32::try_from(failures)
+                .unwrap_or(u32::MAX)
+                .saturating_sub(1);
+            match after_failed_child(earlier) {
+                AfterChild::RetryWithError => NextChild::Again,
+                AfterChild::Fail => NextChild::Over,
+            }
+        }
+    }
+}
+
+/// What a completed sub-agent came to, as the result of the step that it was given.
+pub fn result_of_step(answer: &str, facts: Json) -> Json {
+    let mut result = json!({"answer": answer});
+    if let (Some(result), Json::Object(facts)) = (result.as_object_mut(), facts) {
+        result.extend(facts);
+    }
+    result
+}
+
+/// The longest task that an agent may give to another; more belongs into a file.
+pub const MAX_TASK_CHARACTERS: usize = 16_000;
+
+/// A piece of work that an agent gives to another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Errand {
+    pub agent: String,
+    pub task: String,
+}
+
+impl Errand {
+    /// As it was written, or what is wrong with it.
+    pub fn read(agent: &str, task: &str) -> Result<Self, String> {
+        let (agent, task) = (agent.trim(), task.trim());
+        let length = task.chars().count();
+        match () {
+            _ if agent.is_empty() => Err("No agent is named.".to_owned()),
+            _ if task.is_empty() => Err("The task is empty.".to_owned()),
+            _ if length > MAX_TASK_CHARACTERS => Err(format!(
+                "The task has {length} characters; at most {MAX_TASK_CHARACTERS} are passed on."
+            )),
+            _ => Ok(Self {
+                agent: agent.to_owned(),
+                task: task.to_owned(),
+            }),
+        }
+    }
+}
+
+/// What an agent left for another one, as far as it can be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Spawn {
+    Errand(Errand),
+    Unusable { problem: String },
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,6 +184,38 @@ mod tests {
             "sub-agents may be at most 3 deep, and this session is; do the work here instead"
         );
         assert!(child_depth(0, 0).is_err());
+    }
+
+    #[test]
+    fn what_follows_upon_the_sessions_of_a_piece_of_work() {
+        use ChildEnd::*;
+        for (children, next) in [
+            (&[][..], NextChild::First),
+            (&[Open], NextChild::Wait),
+            (&[Completed], NextChild::Over),
+            (&[Spent], NextChild::Over),
+            (&[Cancelled], NextChild::Over),
+            (&[Failed], NextChild::Again),
+            (&[Failed, Open], NextChild::Wait),
+            (&[Failed, Completed], NextChild::Over),
+            (&[Failed, Cancelled], NextChild::Over),
+            (&[Failed, Failed], NextChild::Over),
+        ] {
+            assert_eq!(next_child(children), next, "{children:?}");
+        }
+    }
+
+    #[test]
+    fn an_errand_needs_an_agent_and_a_task() {
+        let errand = Errand::read(" scout ", " Look around. \n").unwrap();
+        assert_eq!((&*errand.agent, &*errand.task), ("scout", "Look around."));
+        for (agent, task, words) in [
+            ("", "x", "No agent"),
+            ("x", " ", "empty"),
+            ("x", &*"x".repeat(16_001), "16001 characters"),
+        ] {
+            assert!(Errand::read(agent, task).unwrap_err().contains(words));
+        }
     }
 
     /// Runs a step's sub-agent until it is settled; each entry is whether that try works.
@@ -110,6 +235,15 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(512))]
+
+        // Feature: agent-harnesses, Property 16: Sub-agent result incorporation
+        #[test]
+        fn property_16_the_answer_of_a_sub_agent_is_the_result_of_its_step(answer in "\\PC{0,200}", agent in "[a-z]{1,8}") {
+            let result = result_of_step(&answer, json!({"agent": agent, "verified": "claimed"}));
+            let read: Json = serde_json::from_str(&result.to_string()).unwrap();
+            prop_assert_eq!(read["answer"].as_str(), Some(answer.as_str()));
+            prop_assert_eq!(read["agent"].as_str(), Some(agent.as_str()));
+        }
 
         // Feature: agent-harnesses, Property 17: Sub-agent failure retry protocol
         #[test]

@@ -44,6 +44,15 @@ pub const fn is_gated(autonomy: u8, critical: bool, approved: bool) -> bool {
     wanted && !approved
 }
 
+/// What a person's answer at a gate means, where it is a plain yes or no.
+pub fn word(answer: &str) -> Option<GateStep> {
+    match answer.trim().to_lowercase().as_str() {
+        "approve" | "approved" | "yes" | "y" | "ok" => Some(GateStep::Approve),
+        "reject" | "rejected" | "no" | "n" => Some(GateStep::Reject),
+        _ => None,
+    }
+}
+
 /// A claimed task has reached its gate: it is put aside before anything of it runs. `others_waiting` is whether the
 /// session waits for a person already.
 pub const fn suspend(others_waiting: bool) -> Consequence {

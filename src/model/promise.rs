@@ -120,6 +120,20 @@ fn is_mentioned(text: &str, promise: &str, prompt: &str) -> bool {
         .any(|line| line.contains(promise) && !told.contains(&line))
 }
 
+/// Final words without a last line that only keeps the promise; words that are nothing else stay.
+pub fn answer_in(text: &str, promise: &str) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let kept = match lines.split_last() {
+        Some((last, before))
+            if last.contains(promise) && before.iter().any(|line| !line.trim().is_empty()) =>
+        {
+            before
+        }
+        _ => &lines[..],
+    };
+    kept.join("\n").trim().to_owned()
+}
+
 /// A text by somebody else, without the promise: what the agent is told must neither say it for the agent nor make the
 /// agent's own saying of it look like an echo. Longer words that only contain it stay.
 pub fn taken_out(text: &str, promise: &str) -> String {
@@ -273,5 +287,18 @@ mod tests {
         assert!(is_kept("**DONE**", "**DONE**", PromiseMatch::Line, ""));
         assert!(!is_kept("ALL  GREEN", "ALL GREEN", PromiseMatch::Line, ""));
         assert!(!is_kept("anything", " ", PromiseMatch::Contains, ""));
+    }
+
+    #[test]
+    fn the_promise_is_no_part_of_the_answer() {
+        for (text, answer) in [
+            ("All done.\n\nTASK_COMPLETE\n", "All done."),
+            ("All done.\n<promise>TASK_COMPLETE</promise>", "All done."),
+            ("TASK_COMPLETE", "TASK_COMPLETE"),
+            ("TASK_COMPLETE\nThat was it.", "TASK_COMPLETE\nThat was it."),
+            ("", ""),
+        ] {
+            assert_eq!(answer_in(text, "TASK_COMPLETE"), answer);
+        }
     }
 }

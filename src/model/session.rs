@@ -70,6 +70,15 @@ words! {
 }
 
 impl EndReason {
+    /// What a session may spend is used up.
+    pub fn is_budget(self) -> bool {
+        use EndReason::*;
+        matches!(
+            self,
+            BudgetUsd | BudgetTokens | BudgetWall | BudgetToolCalls
+        )
+    }
+
     /// A limit the user set was hit: exit code 4, and `ralphd continue` is the way on.
     pub fn is_limit(self) -> bool {
         use EndReason::*;

@@ -26,6 +26,7 @@ words! {
         Ready => "ready",
         Claim => "claim",
         Park => "park",
+        Wait => "wait",
         Rescue => "rescue",
         Retry => "retry",
         Ask => "ask",
@@ -49,6 +50,15 @@ words! {
         Transform => "transform",
         Shell => "shell",
         Merge => "merge",
+        /// The session's own: it plans the others, waits for them and sums up. No plan can hold one.
+        Plan => "plan",
+    }
+}
+
+impl TaskKind {
+    /// Whether a plan may hold a task of this kind.
+    pub fn may_be_planned(self) -> bool {
+        self != TaskKind::Plan
     }
 }
 
@@ -68,6 +78,8 @@ pub const TABLE: &[(TaskState, TaskStep, TaskState)] = &[
     (T::WaitingDependency, Step::Cancel, T::Cancelled),
     (T::Running, Step::Park, T::Pending),
     (T::Running, Step::Rescue, T::Pending),
+    // For other tasks, or for the session of a sub-agent.
+    (T::Running, Step::Wait, T::WaitingDependency),
     (T::Running, Step::Retry, T::Retrying),
     (T::Running, Step::Ask, T::HumanRequired),
     (T::Running, Step::Complete, T::Completed),

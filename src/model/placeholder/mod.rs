@@ -10,6 +10,7 @@ mod tests;
 use std::fmt;
 
 pub use lookup::{Bound, Sources, resolve};
+pub use region::{Region, region};
 pub use statement::{Dialect, Statement};
 
 use super::document::excerpt;

@@ -5,7 +5,7 @@ use super::statement::Dialect;
 
 /// What a piece of text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Region {
+pub enum Region {
     Quoted,
     Comment,
     /// A name, keyword or number.
@@ -15,7 +15,7 @@ pub(super) enum Region {
 }
 
 /// The region that begins at `start`, and where it ends.
-pub(super) fn region(text: &[u8], start: usize, dialect: Dialect) -> (Region, usize) {
+pub fn region(text: &[u8], start: usize, dialect: Dialect) -> (Region, usize) {
     let rest = &text[start..];
     let postgres = dialect == Dialect::Postgres;
     match rest {

@@ -73,6 +73,7 @@ pub struct PlanTask {
     /// `validation` a check by a model; `transform` a jq filter over the results of its dependencies; `shell` a command; `merge` the
     /// work of parallel branches brought together.
     #[serde(rename = "type")]
+    #[schemars(schema_with = "kinds")]
     pub kind: TaskKind,
 
     /// What is to be done, for whoever does it.
@@ -147,6 +148,12 @@ impl PlanTask {
             reasoning: None,
         }
     }
+}
+
+fn kinds(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let known = TaskKind::ALL.iter().filter(|kind| kind.may_be_planned());
+    let words: Vec<&str> = known.map(|kind| kind.as_str()).collect();
+    schemars::json_schema!({ "type": "string", "enum": words })
 }
 
 fn orders(_: &mut schemars::SchemaGenerator) -> schemars::Schema {

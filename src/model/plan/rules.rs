@@ -120,7 +120,11 @@ fn needed(task: &PlanTask) -> Option<(&'static str, &Option<String>)> {
         TaskKind::SqlQuery | TaskKind::SqlAggregate => Some(("sql", &task.sql)),
         TaskKind::Transform => Some(("filter", &task.filter)),
         TaskKind::Shell => Some(("command", &task.command)),
-        TaskKind::Agent | TaskKind::Analysis | TaskKind::Validation | TaskKind::Merge => None,
+        TaskKind::Agent
+        | TaskKind::Analysis
+        | TaskKind::Validation
+        | TaskKind::Merge
+        | TaskKind::Plan => None,
     }
 }
 

@@ -123,7 +123,7 @@ fn type_word(word: &str) -> Option<&'static str> {
     let known = TaskKind::ALL
         .iter()
         .copied()
-        .find(|kind| kind.as_str() == word);
+        .find(|kind| kind.may_be_planned() && kind.as_str() == word);
     alias.or(known).map(TaskKind::as_str)
 }
 

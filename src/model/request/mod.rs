@@ -72,6 +72,11 @@ pub struct Request {
     #[schemars(extend("format" = "name"))]
     pub plan: Option<String>,
 
+    /// What the workflow is given, by the names of its inputs.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(schema_with = "schema::inputs")]
+    pub inputs: BTreeMap<String, String>,
+
     /// How much is done without asking: 1-2 ask before every step, 3 before critical steps, 4-5 never.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 5))]

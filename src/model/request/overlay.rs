@@ -23,6 +23,11 @@ impl Request {
             protect: first_given(self.protect, under.protect),
             budget: merge(self.budget, under.budget, Budget::overlay),
             plan: self.plan.or(under.plan),
+            inputs: under
+                .inputs
+                .into_iter()
+                .chain(self.inputs)
+                .collect::<BTreeMap<_, _>>(),
             autonomy: self.autonomy.or(under.autonomy),
             workspace: merge(self.workspace, under.workspace, Workspace::overlay),
             datasets: first_given(self.datasets, under.datasets),

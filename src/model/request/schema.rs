@@ -70,6 +70,16 @@ fn list_of(format: &str) -> Schema {
     })
 }
 
+/// What a workflow is given.
+pub(super) fn inputs(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "propertyNames": { "format": "input-name" },
+        "additionalProperties": { "type": "string", "format": "argument", "maxLength": 65_536 },
+        "maxProperties": 100,
+    })
+}
+
 pub(super) fn labels(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",

@@ -11,6 +11,7 @@ verify: cargo test --quiet
 protect: [ tests/**, verify.sh ]
 budget: { usd: 5.0, tokens: 2000000, wall: 8h, tool_calls: 500 }
 plan: auto
+inputs: { region: East }
 autonomy: 4
 workspace: { session: refactor-auth, repo: ../myrepo, ref: main, collaboration: sequential }
 datasets: [ customers.csv, orders.xlsx ]

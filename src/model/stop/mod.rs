@@ -24,6 +24,8 @@ pub struct LastTurn {
     pub failure: Option<Failure>,
     /// The agent asked, and the question has not been put to anybody yet.
     pub asks: bool,
+    /// The agent gave work to another one, and that has not come to its end.
+    pub delegates: bool,
     pub ended_at_ms: i64,
 }
 
@@ -102,6 +104,8 @@ pub enum Stop {
     AskAboutTampering(Vec<String>),
     /// The agent asked something.
     Ask,
+    /// A sub-agent has the next word.
+    Delegate,
     Paused,
     /// The claim is given up; the task goes back into the queue.
     Shutdown,
@@ -131,6 +135,7 @@ pub fn why_stop(standing: &Standing) -> Option<Stop> {
         .or_else(|| standing.last.asks.then_some(Stop::Ask))
         .or_else(|| standing.pause.then_some(Stop::Paused))
         .or_else(|| standing.shutdown.then_some(Stop::Shutdown))
+        .or_else(|| standing.last.delegates.then_some(Stop::Delegate))
         .or_else(|| limited(standing))
         .or_else(|| backoff(standing))
         .or_else(|| closed(standing))

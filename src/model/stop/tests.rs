@@ -370,3 +370,32 @@ fn people_and_the_daemon() {
         assert_eq!(why_stop(&standing), Some(expected));
     }
 }
+
+#[test]
+fn a_sub_agent_has_the_next_word_unless_the_loop_ends_or_rests() {
+    let delegates = || Standing {
+        last: LastTurn {
+            verdict: Some(Verdict::Unfinished),
+            delegates: true,
+            ..LastTurn::default()
+        },
+        ..standing()
+    };
+    assert_eq!(why_stop(&delegates()), Some(Stop::Delegate));
+    let limit = Stop::Limit(EndReason::MaxIterations);
+    let mut cases = vec![(delegates(), Stop::Delegate); 5];
+    (cases[0].0.cancel, cases[0].1) = (true, Stop::Cancelled);
+    (cases[1].0.iterations.used, cases[1].1) = (10, limit);
+    (cases[2].0.last.asks, cases[2].1) = (true, Stop::Ask);
+    (cases[3].0.pause, cases[3].1) = (true, Stop::Paused);
+    (cases[4].0.shutdown, cases[4].1) = (true, Stop::Shutdown);
+    for (standing, expected) in cases {
+        assert_eq!(why_stop(&standing), Some(expected));
+    }
+    // The window of the day is for the sub-agent's own loop to look at.
+    let closed = Standing {
+        closed_until: Some((9000, "outside the window".to_owned())),
+        ..delegates()
+    };
+    assert_eq!(why_stop(&closed), Some(Stop::Delegate));
+}
