@@ -1,1 +1,1 @@
-UPDATE iterations SET verdict = ?2, ended_at_ms = ?3 WHERE session_id = ?1 AND ended_at_ms IS NULL
+UPDATE iterations SET verdict = ?3, ended_at_ms = ?4 WHERE session_id = ?1 AND task_id = ?2 AND ended_at_ms IS NULL

@@ -4,3 +4,4 @@ UPDATE sessions SET
     output_tokens = output_tokens + ?4,
     tool_call_count = tool_call_count + ?5
 WHERE id = ?1
+RETURNING parent_session_id

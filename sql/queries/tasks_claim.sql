@@ -5,4 +5,4 @@ UPDATE tasks SET
 WHERE id = (
     SELECT id FROM tasks WHERE status = 'pending' AND held = 0 AND due = 1
     ORDER BY priority DESC, run_at_ms, id LIMIT 1)
-RETURNING id, session_id, claim_number
+RETURNING id, session_id, claim_number, task_type

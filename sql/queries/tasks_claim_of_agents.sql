@@ -8,4 +8,4 @@ WHERE id = (
         SELECT r.id FROM tasks r WHERE r.agent = free.value AND r.status = 'pending' AND r.held = 0 AND r.due = 1
         ORDER BY r.priority DESC, r.run_at_ms, r.id LIMIT 1)
     ORDER BY t.priority DESC, t.run_at_ms, t.id LIMIT 1)
-RETURNING id, session_id, claim_number
+RETURNING id, session_id, claim_number, task_type

@@ -7,4 +7,4 @@ WHERE id = (
     WHERE t.session_id = open.value AND t.status = 'pending' AND t.held = 0 AND t.due = 1
       AND t.agent IN (SELECT value FROM json_each(?4))
     ORDER BY t.priority DESC, t.run_at_ms, t.id LIMIT 1)
-RETURNING id, session_id, claim_number
+RETURNING id, session_id, claim_number, task_type

@@ -1,3 +1,3 @@
 UPDATE tasks SET waits_for = NULL,
-    held = CASE WHEN (SELECT status FROM sessions s WHERE s.id = tasks.session_id) = 'paused' THEN 1 ELSE 0 END
+    held = (SELECT s.status = 'paused' OR s.status = 'awaiting_human' FROM sessions s WHERE s.id = tasks.session_id)
 WHERE waits_for = ?1

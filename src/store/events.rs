@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 /// One line of the history.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Event {
     pub seq: i64,
     pub session_id: Option<String>,
@@ -81,6 +81,18 @@ pub fn after(sql: &mut dyn Sql, session: Option<&str>, seq: i64, limit: u32) -> 
         None => sql.rows(query!("events_after"), values![seq, limit])?,
     };
     rows.iter().map(from_row).collect()
+}
+
+/// The events of a session and of the sub-agents that work for it, after `seq`, oldest first.
+pub fn of_tree_after(sql: &mut dyn Sql, session: &str, seq: i64, limit: u32) -> Result<Vec<Event>> {
+    let rows = sql.rows(query!("events_of_tree_after"), values![session, seq, limit])?;
+    rows.iter().map(from_row).collect()
+}
+
+/// How many events of a kind a session has.
+pub fn count(sql: &mut dyn Sql, session: &str, kind: EventType) -> Result<i64> {
+    let row = sql.row(query!("events_count"), values![session, kind.as_str()])?;
+    row.context("no count of events")?.int("count")
 }
 
 /// The number of the newest event.

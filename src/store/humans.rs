@@ -3,15 +3,17 @@
 
 use super::driver::{Row, Sql, values};
 use super::events::{self, About};
+use super::plans::{self, CallBack};
 use super::query;
 use super::sessions::{self, Ending};
 use super::tasks::{self, Claim, Settlement};
 use crate::model::event::EventType;
-use crate::model::session::{EndReason, InvalidStep, SessionStep};
+use crate::model::gate::{self, GateStep};
+use crate::model::session::{EndReason, InvalidStep, SessionState, SessionStep};
 use crate::model::task::TaskStep;
 use crate::model::words::words;
 use anyhow::{Result, bail};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 words! {
     /// What is wanted of a person.
@@ -34,7 +36,7 @@ words! {
 }
 
 /// Something put to a person.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct HumanRequest {
     pub id: String,
     pub session_id: String,
@@ -56,14 +58,26 @@ pub struct NewQuestion {
     pub kind: HumanKind,
     pub question: String,
     pub options: Vec<String>,
+    /// What led to it, and of which kind that is.
     pub error: Option<String>,
+    pub error_type: Option<String>,
+    /// What there is of the task's result all the same, as JSON text: whoever tries again builds on it.
+    pub result: Option<String>,
     pub expires_at_ms: i64,
 }
 
-/// Puts a question to a person; the task gives up its claim and waits.
+/// Puts a question to a person; the task gives up its claim and waits, and nothing else of its session is begun meanwhile.
 pub fn ask(sql: &mut dyn Sql, claim: &Claim, new: &NewQuestion, at_ms: i64) -> Result<()> {
-    let wish = sessions::expect(sql, &claim.session_id)?.control;
-    tasks::settle(sql, claim, TaskStep::Ask, &Settlement::default(), at_ms)?;
+    let session = sessions::expect(sql, &claim.session_id)?;
+    // Also where a gate was rejected and the pause that follows waits for those at work.
+    let others_waiting = session.status == SessionState::AwaitingHuman;
+    let settlement = Settlement {
+        result: new.result.clone(),
+        error_type: new.error_type.clone(),
+        error_message: new.error.clone(),
+        ..Settlement::default()
+    };
+    tasks::settle(sql, claim, TaskStep::Ask, &settlement, at_ms)?;
     sql.run(
         query!("humans_ask"),
         values![
@@ -84,14 +98,24 @@ pub fn ask(sql: &mut dyn Sql, claim: &Claim, new: &NewQuestion, at_ms: i64) -> R
         "options": new.options,
         "error": new.error,
     });
-    sessions::step(sql, &claim.session_id, SessionStep::Ask, at_ms)?;
+    let mut told = context.clone();
+    told["kind"] = json!(new.kind);
+    let about = About::task(&claim.session_id, &claim.task_id);
+    events::add(sql, about, EventType::HumanAsked, at_ms, &told)?;
+    if let Some(step) = gate::suspend(others_waiting).session {
+        sessions::step(sql, &claim.session_id, step, at_ms)?;
+        set_context(sql, &claim.session_id, Some(&context))?;
+    }
+    tasks::hold(sql, &claim.session_id)?;
+    sessions::obey(sql, &claim.session_id, session.control, at_ms)
+}
+
+fn set_context(sql: &mut dyn Sql, session: &str, context: Option<&Json>) -> Result<()> {
     sql.run(
         query!("sessions_set_human_context"),
-        values![&claim.session_id, context.to_string()],
+        values![session, context.map(Json::to_string)],
     )?;
-    let about = About::task(&claim.session_id, &claim.task_id);
-    events::add(sql, about, EventType::HumanAsked, at_ms, &context)?;
-    sessions::obey(sql, &claim.session_id, wish, at_ms)
+    Ok(())
 }
 
 /// The question a session waits on, if it does.
@@ -106,36 +130,142 @@ pub fn of_session(sql: &mut dyn Sql, session: &str) -> Result<Vec<HumanRequest>>
     rows.iter().map(from_row).collect()
 }
 
-/// Takes a person's answer; the task is ready again.
+/// Takes a person's answer; the task is ready again. At a gate, a word of consent or refusal is enough.
 pub fn answer(sql: &mut dyn Sql, session: &str, answer: &str, at_ms: i64) -> Result<()> {
-    let Some(question) = waiting(sql, session)? else {
-        let state = sessions::expect(sql, session)?.status;
-        bail!(InvalidStep {
-            from: state.as_str(),
-            step: SessionStep::Answer.as_str()
-        });
-    };
-    sessions::step(sql, session, SessionStep::Answer, at_ms)?;
-    sql.run(
-        query!("humans_answer"),
-        values![&question.id, HumanStatus::Answered.as_str(), answer, at_ms],
-    )?;
-    sql.run(
-        query!("sessions_set_human_context"),
-        values![session, None::<String>],
-    )?;
-    let facts = json!({"question": question.question, "answer": answer});
-    events::add(
-        sql,
-        About::session(session),
-        EventType::HumanAnswered,
-        at_ms,
-        &facts,
-    )?;
-    if let Some(task) = &question.task_id {
-        tasks::step(sql, session, task, TaskStep::Answer, at_ms)?;
+    let question = expect_waiting(sql, session, SessionStep::Answer)?;
+    if question.kind == HumanKind::Gate {
+        return match gate::word(answer) {
+            Some(GateStep::Approve) => approve(sql, session, at_ms),
+            Some(GateStep::Reject) => reject(sql, session, None, at_ms),
+            _ => bail!(NoAnswer),
+        };
+    }
+    settle(sql, &question, HumanStatus::Answered, Some(answer), at_ms)?;
+    let facts = json!({"task": question.task_id, "question": question.question, "answer": answer});
+    let about = About::session(session);
+    events::add(sql, about, EventType::HumanAnswered, at_ms, &facts)?;
+    go_on(sql, &question, at_ms)
+}
+
+/// An answer where a yes or no is wanted.
+#[derive(Debug)]
+pub struct NoAnswer;
+
+impl std::fmt::Display for NoAnswer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(
+            "the session waits at a gate: approve it ('ralphd approve ID') or reject it ('ralphd reject ID REASON')",
+        )
+    }
+}
+
+impl std::error::Error for NoAnswer {}
+
+/// Lets the task at the gate run.
+pub fn approve(sql: &mut dyn Sql, session: &str, at_ms: i64) -> Result<()> {
+    let gate = expect_gate(sql, session, GateStep::Approve)?;
+    settle(sql, &gate, HumanStatus::Approved, None, at_ms)?;
+    let about = About::session(session);
+    let facts = json!({"task": gate.task_id});
+    events::add(sql, about, EventType::HumanApproved, at_ms, &facts)?;
+    go_on(sql, &gate, at_ms)
+}
+
+/// Says no at the gate: the session pauses with the reason; resumed, it asks again.
+pub fn reject(sql: &mut dyn Sql, session: &str, reason: Option<&str>, at_ms: i64) -> Result<()> {
+    let gate = expect_gate(sql, session, GateStep::Reject)?;
+    settle(sql, &gate, HumanStatus::Rejected, reason, at_ms)?;
+    let context = json!({"task": gate.task_id, "question": gate.question, "rejected": reason});
+    let about = About::session(session);
+    events::add(sql, about, EventType::HumanRejected, at_ms, &context)?;
+    set_context(sql, session, Some(&context))?;
+    if let Some(SessionStep::Pause) = GateStep::Reject.consequence(false).session {
+        sessions::pause(sql, session, false, at_ms)?;
     }
     Ok(())
+}
+
+/// A session that a rejection paused goes on: its task is at the gate again.
+pub(super) fn reopen_gates(sql: &mut dyn Sql, session: &str, at_ms: i64) -> Result<()> {
+    for row in sql.rows(query!("humans_gates_shut"), values![session])? {
+        if let Some(step) = GateStep::Reopen.consequence(false).task {
+            tasks::step(sql, session, &row.text("id")?, step, at_ms)?;
+        }
+    }
+    let waits = waiting(sql, session)?.map(|question| context_of(&question));
+    set_context(sql, session, waits.as_ref())
+}
+
+/// Everything ever asked about one task, oldest first.
+pub fn of_task(sql: &mut dyn Sql, session: &str, task: &str) -> Result<Vec<HumanRequest>> {
+    let rows = sql.rows(query!("humans_of_task"), values![session, task])?;
+    rows.iter().map(from_row).collect()
+}
+
+fn expect_waiting(sql: &mut dyn Sql, session: &str, step: SessionStep) -> Result<HumanRequest> {
+    if let Some(question) = waiting(sql, session)? {
+        return Ok(question);
+    }
+    let state = sessions::expect(sql, session)?.status;
+    bail!(InvalidStep {
+        from: state.as_str(),
+        step: step.as_str()
+    })
+}
+
+fn expect_gate(sql: &mut dyn Sql, session: &str, step: GateStep) -> Result<HumanRequest> {
+    let asked = waiting(sql, session)?;
+    if let Some(gate) = asked.as_ref().filter(|asked| asked.kind == HumanKind::Gate) {
+        return Ok(gate.clone());
+    }
+    let state = sessions::expect(sql, session)?.status.as_str();
+    bail!(InvalidStep {
+        from: if asked.is_some() {
+            "waiting for an answer"
+        } else {
+            state
+        },
+        step: step.as_str()
+    })
+}
+
+fn settle(
+    sql: &mut dyn Sql,
+    question: &HumanRequest,
+    status: HumanStatus,
+    answer: Option<&str>,
+    at_ms: i64,
+) -> Result<()> {
+    sql.run(
+        query!("humans_answer"),
+        values![&question.id, status.as_str(), answer, at_ms],
+    )?;
+    Ok(())
+}
+
+/// The task that was asked about is ready again, and with the last question the whole session.
+fn go_on(sql: &mut dyn Sql, question: &HumanRequest, at_ms: i64) -> Result<()> {
+    let session = &question.session_id;
+    let next = waiting(sql, session)?;
+    let follows = GateStep::Approve.consequence(next.is_some());
+    if let Some(step) = follows.session {
+        sessions::step(sql, session, step, at_ms)?;
+        tasks::unhold(sql, session)?;
+    }
+    set_context(sql, session, next.as_ref().map(context_of).as_ref())?;
+    if let (Some(task), Some(step)) = (&question.task_id, follows.task) {
+        tasks::step(sql, session, task, step, at_ms)?;
+    }
+    Ok(())
+}
+
+fn context_of(question: &HumanRequest) -> Json {
+    json!({
+        "task": question.task_id,
+        "question": question.question,
+        "options": question.options,
+        "error": question.error,
+    })
 }
 
 /// Ends the sessions whose question nobody answered in time; returns their ids.
@@ -143,23 +273,33 @@ pub fn expire(sql: &mut dyn Sql, at_ms: i64) -> Result<Vec<String>> {
     let mut ended = Vec::new();
     for row in sql.rows(query!("humans_expired"), values![at_ms])? {
         let (id, session) = (row.text("id")?, row.text("session_id")?);
-        sql.run(
+        let expired = sql.run(
             query!("humans_answer"),
             values![&id, HumanStatus::Expired.as_str(), None::<String>, at_ms],
         )?;
-        events::add(
-            sql,
-            About::session(&session),
-            EventType::HumanExpired,
-            at_ms,
-            &json!({}),
-        )?;
-        let detail = Some("nobody answered the question in time".to_owned());
-        let ending = Ending::new(SessionStep::Fail, EndReason::HumanTimeout, detail);
-        sessions::end(sql, &session, &ending, at_ms)?;
+        // Withdrawn since: its session ended over another of its questions.
+        if expired == 0 {
+            continue;
+        }
+        let facts =
+            json!({"task": row.optional_text("task_id")?, "question": row.text("question")?});
+        let about = About::session(&session);
+        events::add(sql, about, EventType::HumanExpired, at_ms, &facts)?;
+        let detail = "nobody answered the question in time".to_owned();
+        end_unanswered(sql, &session, detail, at_ms)?;
         ended.push(session);
     }
     Ok(ended)
+}
+
+/// What else of the session runs comes to its end first.
+fn end_unanswered(sql: &mut dyn Sql, session: &str, detail: String, at_ms: i64) -> Result<()> {
+    let reason = EndReason::HumanTimeout;
+    if tasks::any_running(sql, session)? {
+        return plans::call_back(sql, session, &CallBack::End(reason), &detail, at_ms);
+    }
+    let ending = Ending::new(SessionStep::Fail, reason, Some(detail));
+    sessions::end(sql, session, &ending, at_ms)
 }
 
 /// When the next question runs out of time.
@@ -169,14 +309,10 @@ pub fn next_expiry(sql: &mut dyn Sql) -> Result<Option<i64>> {
 }
 
 pub(super) fn withdraw(sql: &mut dyn Sql, session: &str, at_ms: i64) -> Result<()> {
-    if let Some(question) = waiting(sql, session)? {
-        let status = HumanStatus::Withdrawn.as_str();
-        sql.run(
-            query!("humans_answer"),
-            values![&question.id, status, None::<String>, at_ms],
-        )?;
+    while let Some(question) = waiting(sql, session)? {
+        settle(sql, &question, HumanStatus::Withdrawn, None, at_ms)?;
     }
-    Ok(())
+    set_context(sql, session, None)
 }
 
 fn from_row(row: &Row) -> Result<HumanRequest> {

@@ -4,16 +4,17 @@ use super::driver::{Row, Sql, values};
 use super::events::{self, About};
 use super::tasks::{self, Claim, ClaimLost};
 use super::{guidance, ledger, query};
+use crate::model::delegation::Spawn;
 use crate::model::event::EventType;
 use crate::model::failure::{Failure, FailureClass};
 use crate::model::iteration::Verdict;
 use crate::model::limit::Limit;
 use crate::model::usage::Usage;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde_json::{Value as Json, json};
 
 /// An iteration as stored.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Iteration {
     pub id: String,
     pub session_id: String,
@@ -37,6 +38,8 @@ pub struct Iteration {
     pub verify_tail: Option<String>,
     pub tampered: Option<Vec<String>>,
     pub question: Option<Json>,
+    /// The work it left for another agent.
+    pub spawn: Option<Spawn>,
     pub fingerprint: Option<String>,
     pub progressed: Option<bool>,
     pub git_commit: Option<String>,
@@ -52,7 +55,6 @@ pub struct Iteration {
 #[derive(Clone, Debug)]
 pub struct NewIteration {
     pub id: String,
-    pub number: i64,
     pub agent: String,
     pub prompt_file: String,
     pub output_file: String,
@@ -80,6 +82,8 @@ pub struct EndedIteration {
     pub verify_tail: Option<String>,
     pub tampered: Option<Vec<String>>,
     pub question: Option<Json>,
+    /// The work it left for another agent.
+    pub spawn: Option<Spawn>,
     pub fingerprint: Option<String>,
     pub progressed: Option<bool>,
     pub usage: Usage,
@@ -88,27 +92,27 @@ pub struct EndedIteration {
     pub ended_at_ms: i64,
 }
 
-/// Records that an iteration starts.
+/// Records that an iteration starts; returns its number in the session.
 pub fn begin(
     sql: &mut dyn Sql,
     claim: &Claim,
     new: &NewIteration,
     lease_until_ms: i64,
-) -> Result<()> {
+) -> Result<i64> {
     hold_claim(sql, claim, lease_until_ms)?;
-    sql.run(
+    let row = sql.row(
         query!("iterations_begin"),
         values![
             &new.id,
             &claim.session_id,
             &claim.task_id,
-            new.number,
             &new.prompt_file,
             &new.output_file,
             new.started_at_ms,
             &new.agent,
         ],
     )?;
+    let number = row.context("no number for an iteration")?.int("number")?;
     let reserved = Usage {
         cost_usd: new.reserve_usd,
         ..Usage::default()
@@ -116,14 +120,15 @@ pub fn begin(
     ledger::correct(sql, &claim.session_id, &new.id, &reserved)?;
     guidance::mark_read(sql, &new.guidance_ids, &new.id)?;
     let about = About::task(&claim.session_id, &claim.task_id);
-    let facts = json!({"iteration": new.id, "number": new.number, "agent": new.agent});
+    let facts = json!({"iteration": new.id, "number": number, "agent": new.agent});
     events::add(
         sql,
         about,
         EventType::IterationStarted,
         new.started_at_ms,
         &facts,
-    )
+    )?;
+    Ok(number)
 }
 
 /// Records how an iteration ended, and counts it where it counts.
@@ -160,6 +165,7 @@ pub fn end(
             ended.fingerprint.as_ref(),
             ended.progressed,
             ended.ended_at_ms,
+            ended.spawn.as_ref().map(|spawn| json!(spawn).to_string()),
         ],
     )?;
     if changed != 1 {
@@ -222,9 +228,12 @@ pub fn of_session(sql: &mut dyn Sql, session: &str) -> Result<Vec<Iteration>> {
     rows.iter().map(from_row).collect()
 }
 
-/// Those after a number, with long texts only where the loop uses them.
-pub fn history(sql: &mut dyn Sql, session: &str, after: i64) -> Result<Vec<Iteration>> {
-    let rows = sql.rows(query!("iterations_history"), values![session, after])?;
+/// Those of a task after a number, with long texts only where the loop uses them.
+pub fn history(sql: &mut dyn Sql, claim: &Claim, after: i64) -> Result<Vec<Iteration>> {
+    let rows = sql.rows(
+        query!("iterations_history"),
+        values![&claim.session_id, after, &claim.task_id],
+    )?;
     rows.iter().map(from_row).collect()
 }
 
@@ -240,9 +249,24 @@ pub fn last(sql: &mut dyn Sql, session: &str) -> Result<Option<Iteration>> {
     row.as_ref().map(from_row).transpose()
 }
 
-/// What the agent said last.
-pub fn last_words(sql: &mut dyn Sql, session: &str) -> Result<Option<String>> {
-    let row = sql.row(query!("iterations_last_words"), values![session])?;
+/// The newest iteration of a task.
+pub fn last_of_task(sql: &mut dyn Sql, session: &str, task: &str) -> Result<Option<Iteration>> {
+    let row = sql.row(query!("iterations_last_of_task"), values![session, task])?;
+    row.as_ref().map(from_row).transpose()
+}
+
+/// The turn of a task that has begun and not been recorded as ended.
+pub fn open_of_task(sql: &mut dyn Sql, session: &str, task: &str) -> Result<Option<String>> {
+    let row = sql.row(query!("iterations_open_of_task"), values![session, task])?;
+    row.map(|row| row.text("id")).transpose()
+}
+
+/// What the agent said last in a task.
+pub fn last_words(sql: &mut dyn Sql, claim: &Claim) -> Result<Option<String>> {
+    let row = sql.row(
+        query!("iterations_last_words"),
+        values![&claim.session_id, &claim.task_id],
+    )?;
     row.map_or(Ok(None), |row| row.optional_text("final_text"))
 }
 
@@ -253,10 +277,16 @@ pub fn under_way(sql: &mut dyn Sql, session: &str) -> Result<Option<String>> {
 }
 
 /// Records of a turn that nobody will judge that it is over, so that no row says for ever that it is under way.
-pub fn abandon(sql: &mut dyn Sql, session: &str, verdict: Verdict, at_ms: i64) -> Result<()> {
+pub fn abandon(
+    sql: &mut dyn Sql,
+    session: &str,
+    task: &str,
+    verdict: Verdict,
+    at_ms: i64,
+) -> Result<()> {
     sql.run(
         query!("iterations_abandon"),
-        values![session, verdict.as_str(), at_ms],
+        values![session, task, verdict.as_str(), at_ms],
     )?;
     Ok(())
 }
@@ -310,6 +340,9 @@ fn from_row(row: &Row) -> Result<Iteration> {
             .optional_json("tampered")?
             .and_then(|list| serde_json::from_value(list).ok()),
         question: row.optional_json("question")?,
+        spawn: row
+            .optional_json("spawn")?
+            .and_then(|spawn| serde_json::from_value(spawn).ok()),
         fingerprint: row.optional_text("fingerprint")?,
         progressed: flag("progressed")?,
         git_commit: row.optional_text("git_commit")?,

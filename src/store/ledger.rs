@@ -3,6 +3,7 @@
 
 use super::driver::{Sql, values};
 use super::query;
+use super::sessions::{self, Session};
 use crate::model::usage::Usage;
 use anyhow::{Context, Result};
 
@@ -120,20 +121,44 @@ pub fn of_iteration(sql: &mut dyn Sql, iteration: &str) -> Result<Usage> {
     })
 }
 
+/// Whether a session for which this one works, directly or through others, has passed its budget.
+pub fn is_overdrawn_above(sql: &mut dyn Sql, session: &Session) -> Result<bool> {
+    for above in sessions::above(sql, session)? {
+        let budget = &above.request["budget"];
+        let tokens = (above.input_tokens + above.output_tokens) as f64;
+        let used = [
+            ("usd", above.cost_usd),
+            ("tokens", tokens),
+            ("tool_calls", above.tool_call_count as f64),
+        ];
+        let passed =
+            |(key, used): &(&str, f64)| budget[*key].as_f64().is_some_and(|limit| *used > limit);
+        if used.iter().any(passed) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Sets what an iteration has used; the session's sums follow by the difference, so that saying it twice changes nothing.
 pub fn correct(sql: &mut dyn Sql, session: &str, iteration: &str, usage: &Usage) -> Result<()> {
     let before = of_iteration(sql, iteration)?;
     let difference = |now: Option<i64>, before: Option<i64>| now.unwrap_or(0) - before.unwrap_or(0);
-    sql.run(
-        query!("sessions_spend"),
-        values![
-            session,
-            usage.cost_usd.unwrap_or(0.0) - before.cost_usd.unwrap_or(0.0),
-            difference(usage.input_tokens, before.input_tokens),
-            difference(usage.output_tokens, before.output_tokens),
-            usage.tool_calls - before.tool_calls,
-        ],
-    )?;
+    let mut payer = Some(session.to_owned());
+    // What a sub-agent uses is used by all for whom it works.
+    while let Some(session) = payer {
+        let row = sql.row(
+            query!("sessions_spend"),
+            values![
+                session,
+                usage.cost_usd.unwrap_or(0.0) - before.cost_usd.unwrap_or(0.0),
+                difference(usage.input_tokens, before.input_tokens),
+                difference(usage.output_tokens, before.output_tokens),
+                usage.tool_calls - before.tool_calls,
+            ],
+        )?;
+        payer = row.map_or(Ok(None), |row| row.optional_text("parent_session_id"))?;
+    }
     sql.run(
         query!("ledger_correct"),
         values![

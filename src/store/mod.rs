@@ -13,6 +13,7 @@ pub mod iterations;
 pub mod ledger;
 mod masking;
 mod migrate;
+pub mod plans;
 pub mod requests;
 pub mod sessions;
 mod sqlite;

@@ -122,8 +122,9 @@ pub fn end(
 }
 
 /// The newest summary of a session, whatever became of it.
-pub fn last(sql: &mut dyn Sql, session: &str) -> Result<Option<Summary>> {
-    let Some(row) = sql.row(query!("events_last_summary"), values![session])? else {
+pub fn last(sql: &mut dyn Sql, claim: &Claim) -> Result<Option<Summary>> {
+    let whose = values![&claim.session_id, &claim.task_id];
+    let Some(row) = sql.row(query!("events_last_summary"), whose)? else {
         return Ok(None);
     };
     let facts = row.optional_json("data")?.unwrap_or_default();

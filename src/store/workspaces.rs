@@ -22,6 +22,12 @@ pub fn acquire(sql: &mut dyn Sql, path: &str, session: &str, at_ms: i64) -> Resu
     Ok(Acquired::HeldBy(holder.unwrap_or_default()))
 }
 
+/// Lets the agent of a task work in a directory that its session holds; false when another one's does.
+pub fn sit_down(sql: &mut dyn Sql, path: &str, task: &str) -> Result<bool> {
+    let changed = sql.run(query!("workspaces_sit_down"), values![path, task])?;
+    Ok(changed == 1)
+}
+
 /// The workspaces below a directory that no session has any more.
 pub fn unused(sql: &mut dyn Sql, directory: &str) -> Result<Vec<String>> {
     // '0' is the character after '/'.

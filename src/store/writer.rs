@@ -111,6 +111,8 @@ fn work(connection: &Connection, mut waiting: mpsc::Receiver<Box<dyn Job>>, bell
     let mut foreign_version = None;
     while let Some(first) = waiting.blocking_recv() {
         batch.push(first);
+        // Whoever is about to hand over a job may do so: what shares a commit shares its cost.
+        std::thread::yield_now();
         while batch.len() < MAX_JOBS_PER_COMMIT {
             match waiting.try_recv() {
                 Ok(job) => batch.push(job),

@@ -1,9 +1,10 @@
 //! The life of a session in the rows: each step compares, sets and writes its event; the end settles all that hangs on it.
 //! No verb here takes a target state.
 
-use super::expect;
+use super::{expect, root};
 use crate::model::event::EventType;
 use crate::model::session::{Control, EndReason, InvalidStep, SessionState, SessionStep, Verified};
+use crate::model::task::TaskKind;
 use crate::store::driver::{Sql, values};
 use crate::store::events::{self, About};
 use crate::store::{humans, iterations, query, tasks, workspaces};
@@ -81,9 +82,18 @@ fn standing(sql: &mut dyn Sql, id: &str) -> Result<Standing> {
 }
 
 /// The first claim of its task sets a session going; later claims find it going.
-pub(in crate::store) fn start(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<()> {
+pub(in crate::store) fn start(
+    sql: &mut dyn Sql,
+    id: &str,
+    kind: TaskKind,
+    at_ms: i64,
+) -> Result<()> {
     let from = SessionState::Created;
-    let to = from.after(SessionStep::Execute, None)?;
+    let step = match kind {
+        TaskKind::Plan => SessionStep::Discover,
+        _ => SessionStep::Execute,
+    };
+    let to = from.after(step, None)?;
     let changed = sql.run(
         query!("sessions_start"),
         values![id, from.as_str(), to.as_str(), at_ms],
@@ -131,6 +141,12 @@ impl Ending {
 
 /// Ends a session: its open tasks are cancelled, its questions withdrawn, its workspace given back.
 pub fn end(sql: &mut dyn Sql, id: &str, ending: &Ending, at_ms: i64) -> Result<()> {
+    close(sql, id, ending, at_ms)?;
+    obey_above(sql, id, at_ms)
+}
+
+/// The same, but for what it lets the session above do.
+fn close(sql: &mut dyn Sql, id: &str, ending: &Ending, at_ms: i64) -> Result<()> {
     // Nearly every session ends while it is executing: that is tried before anything is looked up.
     let mut from = SessionState::Executing;
     if !set_ended(sql, id, from, ending, at_ms)? {
@@ -144,7 +160,93 @@ pub fn end(sql: &mut dyn Sql, id: &str, ending: &Ending, at_ms: i64) -> Result<(
     if matches!(from, SessionState::AwaitingHuman | SessionState::Paused) {
         humans::withdraw(sql, id, at_ms)?;
     }
-    workspaces::release(sql, id, at_ms)
+    cancel_children(sql, id, None, at_ms)?;
+    tell_parent(sql, id, ending, at_ms)?;
+    release_workspace(sql, id, at_ms)
+}
+
+/// The workspace of a tree of sessions is given back when nobody of it can be at work there any more.
+fn release_workspace(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<()> {
+    let root = root(sql, id)?;
+    let row = sql.row(query!("sessions_any_open"), values![&root])?;
+    match row.context("no look at sub-agents")?.flag("any_open")? {
+        true => Ok(()),
+        false => workspaces::release(sql, &root, at_ms),
+    }
+}
+
+/// A session that was to be cancelled, and only waited for this one, is.
+fn obey_above(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<()> {
+    let Some((parent, _)) = parent(sql, id)? else {
+        return Ok(());
+    };
+    match control(sql, &parent)? {
+        Some(Control::Cancel) => cancel(sql, &parent, at_ms).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// With the last session of a tree its workspace is given back: until then an agent may be at work in it.
+fn leave_workspace(sql: &mut dyn Sql, head: &str, at_ms: i64) -> Result<()> {
+    match sql.row(query!("sessions_open_below"), values![head])? {
+        None => workspaces::release(sql, head, at_ms),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Whoever waits for the session of a sub-agent goes on; the workspace is free where nobody does.
+fn tell_parent(sql: &mut dyn Sql, id: &str, ending: &Ending, at_ms: i64) -> Result<()> {
+    let Some((parent, task)) = parent(sql, id)? else {
+        return leave_workspace(sql, id, at_ms);
+    };
+    let head = root(sql, id)?;
+    if standing(sql, &head)?.0.is_terminal() {
+        leave_workspace(sql, &head, at_ms)?;
+    }
+    let facts = json!({"session": id, "end_reason": ending.reason});
+    let about = About::task(&parent, &task);
+    events::add(sql, about, EventType::SubAgentEnded, at_ms, &facts)?;
+    tasks::ready(sql, &parent, &task, at_ms)?;
+    // A cancellation waited for this end; what is paused or waits for a person must be claimed for it all the same.
+    match control(sql, &parent)? {
+        Some(Control::Cancel) => tasks::unhold(sql, &parent),
+        _ => Ok(()),
+    }
+}
+
+/// The session that a sub-agent works for, and the task that waits for it.
+fn parent(sql: &mut dyn Sql, id: &str) -> Result<Option<(String, String)>> {
+    let row = sql.row(query!("sessions_parent"), values![id])?;
+    let Some(row) = row else {
+        return Ok(None);
+    };
+    let session = row.optional_text("parent_session_id")?;
+    Ok(session.zip(row.optional_text("parent_task_id")?))
+}
+
+/// The sessions of sub-agents that have not ended.
+fn children(sql: &mut dyn Sql, id: &str) -> Result<Vec<(String, SessionState)>> {
+    let rows = sql.rows(query!("sessions_children"), values![id])?;
+    rows.iter()
+        .map(|row| Ok((row.text("id")?, row.word("status")?)))
+        .collect()
+}
+
+/// Cancels the sub-agents of a session, or of one of its tasks. True when all of them have ended with that.
+pub(in crate::store) fn cancel_children(
+    sql: &mut dyn Sql,
+    id: &str,
+    task: Option<&str>,
+    at_ms: i64,
+) -> Result<bool> {
+    let mut all_ended = true;
+    for (child, _) in children(sql, id)? {
+        let works_for = parent(sql, &child)?.map(|(_, task)| task);
+        if task.is_none() || works_for.as_deref() == task {
+            all_ended &= cancel_tree(sql, &child, at_ms)? == Applied::Now;
+        }
+    }
+    Ok(all_ended)
 }
 
 /// The last step, if the session still is in the state it was decided upon.
@@ -188,16 +290,39 @@ fn set_ended(
 /// Cancels a session: at once when nothing of it runs, else by a wish that the loop obeys. A turn may be running
 /// without a claimant for a while, after a crash: whoever claims the task next ends it.
 pub fn cancel(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<Applied> {
-    if tasks::any_running(sql, id)? || iterations::under_way(sql, id)?.is_some() {
-        return wish(sql, id, SessionStep::Cancel, Control::Cancel, at_ms);
+    let applied = cancel_tree(sql, id, at_ms)?;
+    if applied == Applied::Now {
+        obey_above(sql, id, at_ms)?;
+    }
+    Ok(applied)
+}
+
+fn cancel_tree(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<Applied> {
+    let sub_agents_ended = cancel_children(sql, id, None, at_ms)?;
+    let at_work = tasks::any_running(sql, id)?;
+    let left_under_way = iterations::under_way(sql, id)?.is_some();
+    if at_work || left_under_way || !sub_agents_ended {
+        let noted = wish(sql, id, SessionStep::Cancel, Control::Cancel, at_ms)?;
+        // Somebody has to come and end that turn, also where the session is paused.
+        if left_under_way && !at_work {
+            tasks::unhold(sql, id)?;
+        }
+        return Ok(noted);
     }
     let ending = Ending::new(SessionStep::Cancel, EndReason::Cancelled, None);
-    end(sql, id, &ending, at_ms)?;
+    close(sql, id, &ending, at_ms)?;
     Ok(Applied::Now)
 }
 
 /// Pauses a session: at once when nothing of it runs, else after the running iteration, or by ending that (`now`).
 pub fn pause(sql: &mut dyn Sql, id: &str, now: bool, at_ms: i64) -> Result<Applied> {
+    unless_cancelled(sql, id, SessionStep::Pause)?;
+    for (child, state) in children(sql, id)? {
+        let cancelled = control(sql, &child)? == Some(Control::Cancel);
+        if state != SessionState::Paused && !cancelled {
+            pause(sql, &child, now, at_ms)?;
+        }
+    }
     if tasks::any_running(sql, id)? {
         let control = if now {
             Control::PauseNow
@@ -213,27 +338,67 @@ pub fn pause(sql: &mut dyn Sql, id: &str, now: bool, at_ms: i64) -> Result<Appli
 
 /// Resumes a paused session, or withdraws a pause that has not taken effect yet.
 pub fn resume(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<Applied> {
+    unless_cancelled(sql, id, SessionStep::Resume)?;
     let session = expect(sql, id)?;
-    if matches!(session.control, Some(Control::Pause | Control::PauseNow)) {
-        set_control(sql, id, None, at_ms)?;
-        return Ok(Applied::Now);
+    let pausing = |control| matches!(control, Some(Control::Pause | Control::PauseNow));
+    for (child, state) in children(sql, id)? {
+        let wish = control(sql, &child)?;
+        if pausing(wish) || (state == SessionState::Paused && wish.is_none()) {
+            resume(sql, &child, at_ms)?;
+        }
     }
-    step(sql, id, SessionStep::Resume, at_ms)?;
-    tasks::unhold(sql, id)?;
+    let back = match pausing(session.control) {
+        true => withdraw_pause(sql, id, session.status, at_ms)?,
+        false => step(sql, id, SessionStep::Resume, at_ms)?,
+    };
+    humans::reopen_gates(sql, id, at_ms)?;
+    // While a person is asked, nothing of the session runs.
+    if back != SessionState::AwaitingHuman {
+        tasks::unhold(sql, id)?;
+    }
     Ok(Applied::Now)
 }
 
-/// Lets a wish take effect that came while a task of the session was claimed, now that it no longer is.
-pub(in crate::store) fn obey(
+/// A pause that has not taken effect is no longer wanted. Where the rejection of a gate was its reason, nothing is asked any more.
+fn withdraw_pause(
     sql: &mut dyn Sql,
     id: &str,
-    wish: Option<Control>,
+    status: SessionState,
     at_ms: i64,
-) -> Result<()> {
+) -> Result<SessionState> {
+    set_control(sql, id, None, at_ms)?;
+    match status == SessionState::AwaitingHuman && humans::waiting(sql, id)?.is_none() {
+        true => step(sql, id, SessionStep::Answer, at_ms),
+        false => Ok(status),
+    }
+}
+
+/// A cancellation that was noted is final.
+fn unless_cancelled(sql: &mut dyn Sql, id: &str, step: SessionStep) -> Result<()> {
+    match control(sql, id)? {
+        Some(Control::Cancel) => bail!(InvalidStep {
+            from: "being cancelled",
+            step: step.as_str()
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// What people want of a session and its running tasks have not obeyed yet.
+pub fn control(sql: &mut dyn Sql, id: &str) -> Result<Option<Control>> {
+    let row = sql
+        .row(query!("sessions_control"), values![id])?
+        .with_context(|| format!("session {id} is gone"))?;
+    row.optional_word("control")
+}
+
+/// Lets a wish take effect that came while a task of the session was claimed, now that it no longer is.
+pub fn obey(sql: &mut dyn Sql, id: &str, wish: Option<Control>, at_ms: i64) -> Result<()> {
     match wish {
         None => {}
         Some(Control::Cancel) => drop(cancel(sql, id, at_ms)?),
-        Some(Control::Pause | Control::PauseNow) => drop(pause(sql, id, false, at_ms)?),
+        Some(Control::Pause) => drop(pause(sql, id, false, at_ms)?),
+        Some(Control::PauseNow) => drop(pause(sql, id, true, at_ms)?),
     }
     Ok(())
 }
@@ -255,13 +420,9 @@ fn wish(
 ) -> Result<Applied> {
     let session = expect(sql, id)?;
     session.status.after(step, None)?;
-    if session.control == Some(Control::Cancel) && control != Control::Cancel {
-        bail!(InvalidStep {
-            from: "being cancelled",
-            step: step.as_str()
-        });
+    if session.control != Some(control) {
+        set_control(sql, id, Some(control), at_ms)?;
     }
-    set_control(sql, id, Some(control), at_ms)?;
     Ok(Applied::Soon)
 }
 

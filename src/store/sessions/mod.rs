@@ -2,10 +2,12 @@
 
 mod life;
 
-pub use life::{Applied, Ending, Tally, cancel, end, pause, resume, step};
-pub(in crate::store) use life::{obey, start};
+pub use life::{Applied, Ending, Tally, cancel, control, end, obey, pause, resume, step};
+pub(in crate::store) use life::{cancel_children, start};
 
+use crate::model::event::EventType;
 use crate::model::session::{Control, EndReason, SessionState, Trigger, Verified};
+use crate::model::task::TaskKind;
 use crate::store::driver::{Row, Sql, values};
 use crate::store::events::{self, About};
 use crate::store::{query, tasks};
@@ -13,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value as Json;
 
 /// A session as stored.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Session {
     pub id: String,
     pub status: SessionState,
@@ -35,11 +37,13 @@ pub struct Session {
     pub failed_task_count: i64,
     pub final_answer: Option<String>,
     pub human_context: Option<Json>,
+    pub plan: Option<Json>,
     pub cost_usd: f64,
     pub input_tokens: i64,
     pub output_tokens: i64,
     pub tool_call_count: i64,
     pub parent_session_id: Option<String>,
+    pub parent_task_id: Option<String>,
     pub follows_session_id: Option<String>,
     pub depth: i64,
     pub workspace: String,
@@ -55,7 +59,7 @@ pub struct Session {
     pub reported_at_ms: Option<i64>,
 }
 
-/// What is needed to make a session with its one `agent` task.
+/// What is needed to make a session with its first task: the one `agent` task, or the one that plans the others.
 #[derive(Clone, Debug)]
 pub struct NewSession {
     pub id: String,
@@ -69,6 +73,9 @@ pub struct NewSession {
     pub request: String,
     pub max_iterations: i64,
     pub completion_promise: String,
+    pub planned: bool,
+    /// The session it works for.
+    pub parent: Option<Parent>,
     pub follows_session_id: Option<String>,
     pub workspace: String,
     pub protected: Option<Json>,
@@ -77,6 +84,15 @@ pub struct NewSession {
     pub created_at_ms: i64,
     /// A foreground run takes its own task at birth, so that no daemon does.
     pub claimed_by: Option<tasks::Birthright>,
+}
+
+/// For whom a sub-agent works.
+#[derive(Clone, Debug)]
+pub struct Parent {
+    pub session_id: String,
+    pub task_id: String,
+    /// How deep the new session is.
+    pub depth: u32,
 }
 
 /// What the event of its making says.
@@ -111,7 +127,7 @@ pub fn create(sql: &mut dyn Sql, new: &NewSession) -> Result<Created> {
     {
         return Ok(Created::Already(row.text("id")?));
     }
-    let nothing: Option<String> = None;
+    let parent = new.parent.as_ref();
     sql.run(
         query!("sessions_create"),
         values![
@@ -124,12 +140,15 @@ pub fn create(sql: &mut dyn Sql, new: &NewSession) -> Result<Created> {
             &new.request,
             new.max_iterations,
             &new.completion_promise,
-            nothing,
+            parent.map(|parent| &parent.session_id),
             new.follows_session_id.as_ref(),
-            0i64,
+            parent.map_or(0, |parent| parent.depth),
             &new.workspace,
             new.protected.as_ref().map(Json::to_string),
             new.created_at_ms,
+            parent.map(|parent| &parent.task_id),
+            // What a plan will hold is counted when it is there.
+            !new.planned,
         ],
     )?;
     events::add_named(
@@ -144,8 +163,19 @@ pub fn create(sql: &mut dyn Sql, new: &NewSession) -> Result<Created> {
         },
     )?;
     tasks::create_first(sql, new)?;
+    if let Some(parent) = parent {
+        let facts =
+            serde_json::json!({"session": new.id, "agent": new.agent, "depth": parent.depth});
+        let about = About::task(&parent.session_id, &parent.task_id);
+        let at_ms = new.created_at_ms;
+        events::add(sql, about, EventType::SubAgentSpawned, at_ms, &facts)?;
+    }
     if new.claimed_by.is_some() {
-        start(sql, &new.id, new.created_at_ms)?;
+        let kind = match new.planned {
+            true => TaskKind::Plan,
+            false => TaskKind::Agent,
+        };
+        start(sql, &new.id, kind, new.created_at_ms)?;
     }
     Ok(Created::New(new.id.clone()))
 }
@@ -159,6 +189,61 @@ pub fn get(sql: &mut dyn Sql, id: &str) -> Result<Option<Session>> {
 /// The session with exactly this id, which must be there.
 pub fn expect(sql: &mut dyn Sql, id: &str) -> Result<Session> {
     get(sql, id)?.with_context(|| format!("session {id} is gone"))
+}
+
+/// The sessions of the sub-agents that one task has had, first to last.
+pub fn of_task(sql: &mut dyn Sql, session: &str, task: &str) -> Result<Vec<Session>> {
+    let rows = sql.rows(query!("sessions_of_task"), values![session, task])?;
+    rows.iter().map(from_row).collect()
+}
+
+/// The sessions of all sub-agents that worked for one, first to last.
+pub fn of_parent(sql: &mut dyn Sql, session: &str) -> Result<Vec<Session>> {
+    let rows = sql.rows(query!("sessions_of_parent"), values![session])?;
+    rows.iter().map(from_row).collect()
+}
+
+/// Those of them that were made for one piece of work, by the beginning of their dedupe keys.
+pub fn of_errand(sql: &mut dyn Sql, session: &str, task: &str, key: &str) -> Result<Vec<Session>> {
+    let mut children = of_task(sql, session, task)?;
+    children.retain(|child| {
+        child
+            .dedupe_key
+            .as_ref()
+            .is_some_and(|own| own.starts_with(key))
+    });
+    Ok(children)
+}
+
+/// Whether a sub-agent of the task has not ended.
+pub fn any_open_of_task(sql: &mut dyn Sql, session: &str, task: &str) -> Result<bool> {
+    let children = of_task(sql, session, task)?;
+    Ok(children.iter().any(|child| child.ended_at_ms.is_none()))
+}
+
+/// The sessions that this one works for, directly or through others.
+pub fn above(sql: &mut dyn Sql, session: &Session) -> Result<Vec<Session>> {
+    let mut above: Vec<Session> = Vec::new();
+    let mut next = session.parent_session_id.clone();
+    while let Some(id) = next {
+        let parent = expect(sql, &id)?;
+        next = parent.parent_session_id.clone();
+        above.push(parent);
+    }
+    Ok(above)
+}
+
+/// A sub-agent of a session, at whatever depth, that waits for a person.
+pub fn asking_below(sql: &mut dyn Sql, id: &str) -> Result<Option<Session>> {
+    let row = sql.row(query!("sessions_asking_below"), values![id])?;
+    row.as_ref().map(from_row).transpose()
+}
+
+/// The session of a person's own at the head of a tree of sub-agents.
+pub fn root(sql: &mut dyn Sql, id: &str) -> Result<String> {
+    let row = sql.row(query!("sessions_root"), values![id])?;
+    row.with_context(|| format!("session {id} is gone"))?
+        .text("id")
 }
 
 /// An id that no session, or more than one, answers to.
@@ -244,6 +329,15 @@ pub fn set_protected(sql: &mut dyn Sql, id: &str, hashes: &Json) -> Result<()> {
     Ok(())
 }
 
+/// Remembers how far the work may be believed, once all of it was checked.
+pub fn set_verified(sql: &mut dyn Sql, id: &str, verified: Verified) -> Result<()> {
+    sql.run(
+        query!("sessions_set_verified"),
+        values![id, verified.as_str()],
+    )?;
+    Ok(())
+}
+
 /// Ended sessions whose outbox file is still owed, oldest first.
 pub fn unreported(sql: &mut dyn Sql, limit: u32) -> Result<Vec<Session>> {
     let rows = sql.rows(query!("sessions_unreported"), values![limit])?;
@@ -297,11 +391,13 @@ fn from_row(row: &Row) -> Result<Session> {
         failed_task_count: row.int("failed_task_count")?,
         final_answer: row.optional_text("final_answer")?,
         human_context: row.optional_json("human_context")?,
+        plan: row.optional_json("plan")?,
         cost_usd: row.optional_real("cost_usd")?.unwrap_or_default(),
         input_tokens: row.int("input_tokens")?,
         output_tokens: row.int("output_tokens")?,
         tool_call_count: row.int("tool_call_count")?,
         parent_session_id: row.optional_text("parent_session_id")?,
+        parent_task_id: row.optional_text("parent_task_id")?,
         follows_session_id: row.optional_text("follows_session_id")?,
         depth: row.int("depth")?,
         workspace: row.text("workspace")?,

@@ -5,7 +5,7 @@ use super::{Moved, tell_step};
 use crate::model::event::EventType;
 use crate::model::room::{Admission, Busy, Caps, admission};
 use crate::model::session::Control;
-use crate::model::task::{TaskState, TaskStep};
+use crate::model::task::{TaskKind, TaskState, TaskStep};
 use crate::store::driver::{Row, Sql, values};
 use crate::store::events::{self, About};
 use crate::store::{query, sessions};
@@ -98,17 +98,17 @@ fn busy(sql: &mut dyn Sql) -> Result<Vec<Busy>> {
         .collect()
 }
 
-/// Claims one task by name, if it is ready.
-pub fn claim_one(
+/// Claims the next ready task of a session or of its sub-agents.
+pub fn claim_of_tree(
     sql: &mut dyn Sql,
     worker: &str,
-    task: &str,
+    session: &str,
     lease_until_ms: i64,
     at_ms: i64,
 ) -> Result<Option<Claim>> {
     let claimed = sql.row(
-        query!("tasks_claim_one"),
-        values![worker, lease_until_ms, at_ms, task],
+        query!("tasks_claim_of_tree"),
+        values![worker, lease_until_ms, at_ms, session],
     )?;
     claimed
         .map(|row| note_claim(sql, worker, &row, at_ms))
@@ -128,7 +128,8 @@ fn note_claim(sql: &mut dyn Sql, worker: &str, row: &Row, at_ms: i64) -> Result<
         ..Moved::between(TaskState::Pending, TaskState::Running)
     };
     tell_step(sql, (&claim.session_id, &claim.task_id), &moved, at_ms)?;
-    sessions::start(sql, &claim.session_id, at_ms)?;
+    let kind: TaskKind = row.word("task_type")?;
+    sessions::start(sql, &claim.session_id, kind, at_ms)?;
     Ok(claim)
 }
 
@@ -198,12 +199,14 @@ pub enum Parking {
     Paused,
     /// When its workspace is free.
     WorkspaceBusy { path: String, holder: String },
+    /// When one of those has left that take the room it needs.
+    NoRoom { key: String, reason: String },
 }
 
 /// Puts a claimed task back into the queue. What people wished of its session meanwhile takes effect with it, for nobody
 /// might look at the task again for hours.
 pub fn park(sql: &mut dyn Sql, claim: &Claim, parking: &Parking, at_ms: i64) -> Result<()> {
-    let wish = sessions::expect(sql, &claim.session_id)?.control;
+    let wish = sessions::control(sql, &claim.session_id)?;
     let parking = match (parking, wish) {
         // The pause was withdrawn before it began, or became a cancellation, which must find the task.
         (Parking::Paused, None | Some(Control::Cancel)) => &Parking::Released,
@@ -224,7 +227,7 @@ fn set_parked(sql: &mut dyn Sql, claim: &Claim, parking: &Parking, at_ms: i64) -
         _ => Some(until.unwrap_or(at_ms)),
     };
     let waits_for = match parking {
-        Parking::WorkspaceBusy { path, .. } => Some(path),
+        Parking::WorkspaceBusy { path: key, .. } | Parking::NoRoom { key, .. } => Some(key),
         _ => None,
     };
     let reason = match parking {
@@ -232,8 +235,9 @@ fn set_parked(sql: &mut dyn Sql, claim: &Claim, parking: &Parking, at_ms: i64) -
         Parking::Until { reason, .. } => Some(reason.clone()),
         Parking::Paused => Some("paused".to_owned()),
         Parking::WorkspaceBusy { holder, .. } => Some(format!("session locked by run {holder}")),
+        Parking::NoRoom { reason, .. } => Some(reason.clone()),
     };
-    let held = matches!(parking, Parking::Paused | Parking::WorkspaceBusy { .. });
+    let held = waits_for.is_some() || matches!(parking, Parking::Paused);
     let changed = sql.run(
         query!("tasks_park"),
         values![
@@ -249,9 +253,15 @@ fn set_parked(sql: &mut dyn Sql, claim: &Claim, parking: &Parking, at_ms: i64) -
         ],
     )?;
     fence(changed, claim)?;
+    tell_back_in_queue(sql, claim, at_ms)?;
     let facts = json!({"until_ms": until, "reason": reason});
     let about = About::task(&claim.session_id, &claim.task_id);
     events::add(sql, about, EventType::TaskParked, at_ms, &facts)
+}
+
+fn tell_back_in_queue(sql: &mut dyn Sql, claim: &Claim, at_ms: i64) -> Result<()> {
+    let moved = Moved::between(TaskState::Running, TaskState::Pending);
+    tell_step(sql, (&claim.session_id, &claim.task_id), &moved, at_ms)
 }
 
 /// Who goes on with a task, and why.
@@ -268,7 +278,7 @@ pub struct HandOver {
 
 /// Puts a claimed task back into the queue for another agent.
 pub fn hand_over(sql: &mut dyn Sql, claim: &Claim, over: &HandOver, at_ms: i64) -> Result<()> {
-    let wish = sessions::expect(sql, &claim.session_id)?.control;
+    let wish = sessions::control(sql, &claim.session_id)?;
     let changed = sql.run(
         query!("tasks_hand_over"),
         values![
@@ -280,6 +290,7 @@ pub fn hand_over(sql: &mut dyn Sql, claim: &Claim, over: &HandOver, at_ms: i64) 
         ],
     )?;
     fence(changed, claim)?;
+    tell_back_in_queue(sql, claim, at_ms)?;
     let facts =
         json!({"from": over.from, "to": over.to, "reason": over.reason, "until_ms": over.until_ms});
     let about = About::task(&claim.session_id, &claim.task_id);
@@ -344,10 +355,19 @@ pub fn rescue(
     let Some(row) = row else {
         return Ok(false);
     };
+    let (whose, moved) = (
+        (&*claim.session_id, &*claim.task_id),
+        Moved::between(TaskState::Running, to),
+    );
+    tell_step(sql, whose, &moved, at_ms)?;
     let facts =
         json!({"from_worker": claim.worker_id, "deaths": row.int("death_count")?, "why": why});
     let about = About::task(&claim.session_id, &claim.task_id);
     events::add(sql, about, EventType::TaskRescued, at_ms, &facts)?;
+    // Whoever claims it next cancels it, also where a person is asked meanwhile.
+    if sessions::control(sql, &claim.session_id)? == Some(Control::Cancel) {
+        super::unhold(sql, &claim.session_id)?;
+    }
     Ok(true)
 }
 

@@ -3,10 +3,11 @@
 mod claim;
 
 pub use claim::{
-    Claim, ClaimLost, HandOver, Parking, Running, Settlement, claim, claim_one, claim_within,
+    Claim, ClaimLost, HandOver, Parking, Running, Settlement, claim, claim_of_tree, claim_within,
     forgive, hand_over, index_by_agent, park, renew, rescue, running, settle,
 };
 
+use crate::model::plan::PlanTask;
 use crate::model::task::{TaskKind, TaskState, TaskStep};
 use crate::store::driver::{Row, Sql, values};
 use crate::store::events::{self, About};
@@ -14,21 +15,27 @@ use crate::store::query;
 use crate::store::sessions::NewSession;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
+use serde_json::Value as Json;
 
 /// A task as stored.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Task {
     pub id: String,
     pub session_id: String,
     pub task_order: i64,
     pub task_type: TaskKind,
     pub description: String,
+    pub target: Option<String>,
     pub status: TaskState,
     pub agent: Option<String>,
     pub result_summary: Option<String>,
     pub error_type: Option<String>,
     pub error_message: Option<String>,
     pub retry_count: i64,
+    /// How many tries have failed, whatever was made of that.
+    pub failure_count: i64,
+    /// The last iteration of those tries.
+    pub tried_until: i64,
     pub priority: i64,
     pub not_before_ms: Option<i64>,
     pub parked_until_ms: Option<i64>,
@@ -46,6 +53,11 @@ pub struct Birthright {
 }
 
 pub(in crate::store) fn create_first(sql: &mut dyn Sql, new: &NewSession) -> Result<()> {
+    // What is planned first has an order before all that the plan will hold.
+    let (order, kind) = match new.planned {
+        true => (0i64, TaskKind::Plan),
+        false => (1i64, TaskKind::Agent),
+    };
     let run_at_ms = new.not_before_ms.unwrap_or(new.created_at_ms);
     let owner = new.claimed_by.as_ref();
     let status = match owner {
@@ -57,8 +69,8 @@ pub(in crate::store) fn create_first(sql: &mut dyn Sql, new: &NewSession) -> Res
         values![
             &new.task_id,
             &new.id,
-            1i64,
-            TaskKind::Agent.as_str(),
+            order,
+            kind.as_str(),
             &new.objective,
             status.as_str(),
             &new.agent,
@@ -92,10 +104,67 @@ pub fn of_session(sql: &mut dyn Sql, session: &str) -> Result<Vec<Task>> {
     rows.iter().map(from_row).collect()
 }
 
-/// The agent that a task is for, where it is for one.
-pub fn agent_of(sql: &mut dyn Sql, task: &str) -> Result<Option<String>> {
+/// The first task of a session: its only one, or the one that plans the others.
+pub fn first(sql: &mut dyn Sql, session: &str) -> Result<Option<Task>> {
+    let row = sql.row(query!("tasks_first"), values![session])?;
+    row.as_ref().map(from_row).transpose()
+}
+
+/// A task with all that is needed to work on it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Assignment {
+    #[serde(flatten)]
+    pub task: Task,
+    /// What its plan says of it.
+    pub step: Option<PlanTask>,
+    /// What an earlier try left.
+    pub result: Option<Json>,
+}
+
+/// The task with this id, to be worked on.
+pub fn expect(sql: &mut dyn Sql, task: &str) -> Result<Assignment> {
+    get(sql, task)?.with_context(|| format!("task {task} is gone"))
+}
+
+/// The task with this id, if it is there.
+pub fn get(sql: &mut dyn Sql, task: &str) -> Result<Option<Assignment>> {
     let row = sql.row(query!("tasks_get"), values![task])?;
-    row.map_or(Ok(None), |row| row.optional_text("agent"))
+    row.as_ref().map(assignment).transpose()
+}
+
+/// The tasks of a session with what its plan says of them and what they came to, in order.
+pub fn all(sql: &mut dyn Sql, session: &str) -> Result<Vec<Assignment>> {
+    let rows = sql.rows(query!("tasks_of_session"), values![session])?;
+    rows.iter().map(assignment).collect()
+}
+
+/// The same without the task that plans the others.
+pub fn planned(sql: &mut dyn Sql, session: &str) -> Result<Vec<Assignment>> {
+    let mut tasks = all(sql, session)?;
+    tasks.retain(|task| task.step.is_some());
+    Ok(tasks)
+}
+
+fn assignment(row: &Row) -> Result<Assignment> {
+    let task = from_row(row)?;
+    let spec = row.optional_text("spec")?;
+    let spec = spec
+        .map(|text| serde_json::from_str(&text))
+        .transpose()
+        .with_context(|| format!("task {} holds an unreadable plan", task.id))?;
+    Ok(Assignment {
+        task,
+        step: spec,
+        result: row.optional_json("result")?,
+    })
+}
+
+/// Whether a task is there and has not ended.
+pub fn is_open(sql: &mut dyn Sql, task: &str) -> Result<bool> {
+    let row = sql.row(query!("tasks_get"), values![task])?;
+    row.map_or(Ok(false), |row| {
+        Ok(!row.word::<TaskState>("status")?.is_terminal())
+    })
 }
 
 /// Whether somebody works on the session right now.
@@ -117,12 +186,23 @@ pub fn step(
     step: TaskStep,
     at_ms: i64,
 ) -> Result<()> {
+    step_queued(sql, (session, task), step, Some(at_ms), at_ms)
+}
+
+/// The same; where it becomes ready with that, `run_at_ms` is its place in the queue, or it has the one it had.
+fn step_queued(
+    sql: &mut dyn Sql,
+    (session, task): (&str, &str),
+    step: TaskStep,
+    run_at_ms: Option<i64>,
+    at_ms: i64,
+) -> Result<()> {
     let row = sql
         .row(query!("tasks_get"), values![task])?
         .with_context(|| format!("task {task} is gone"))?;
     let from: TaskState = row.word("status")?;
     let to = from.after(step)?;
-    let run_at_ms = (to == TaskState::Pending).then_some(at_ms);
+    let run_at_ms = run_at_ms.filter(|_| to == TaskState::Pending);
     let changed = sql.run(
         query!("tasks_step"),
         values![
@@ -140,8 +220,54 @@ pub fn step(
     tell_step(sql, (session, task), &moved, at_ms)
 }
 
+/// Writes the event of a step that was taken together with others.
+pub(in crate::store) fn tell(
+    sql: &mut dyn Sql,
+    whose: (&str, &str),
+    (from, to): (TaskState, TaskState),
+    at_ms: i64,
+) -> Result<()> {
+    tell_step(sql, whose, &Moved::between(from, to), at_ms)
+}
+
+/// How many other tasks of a session somebody works on right now, its own not counted.
+pub fn running_beside(sql: &mut dyn Sql, session: &str, task: &str) -> Result<i64> {
+    let row = sql.row(query!("tasks_running_beside"), values![session, task])?;
+    row.context("no count of tasks")?.int("count")
+}
+
+/// Lets one of the tasks be claimed that wait for this.
+pub fn free_one(sql: &mut dyn Sql, waits_for: &str) -> Result<()> {
+    sql.run(query!("tasks_free_one"), values![waits_for])?;
+    Ok(())
+}
+
+/// The session of a sub-agent has ended: the task that waits for it can go on.
+pub(in crate::store) fn ready(
+    sql: &mut dyn Sql,
+    session: &str,
+    task: &str,
+    at_ms: i64,
+) -> Result<()> {
+    let row = sql.row(query!("tasks_get"), values![task])?;
+    let Some(row) = row else {
+        return Ok(());
+    };
+    match row.word("status")? {
+        // Somebody has begun it: it does not queue up again behind all others.
+        TaskState::WaitingDependency => {
+            step_queued(sql, (session, task), TaskStep::Ready, None, at_ms)
+        }
+        _ => Ok(()),
+    }
+}
+
 pub(in crate::store) fn cancel_open(sql: &mut dyn Sql, session: &str, at_ms: i64) -> Result<()> {
     for row in sql.rows(query!("tasks_open_of_session"), values![session])? {
+        // It stays as it is, so that one sees what a failure kept from running.
+        if row.word::<TaskState>("status")? == TaskState::Blocked {
+            continue;
+        }
         step(sql, session, &row.text("id")?, TaskStep::Cancel, at_ms)?;
     }
     Ok(())
@@ -153,7 +279,7 @@ pub fn hold(sql: &mut dyn Sql, session: &str) -> Result<()> {
     Ok(())
 }
 
-/// Lets the session's tasks be claimed again, unless they wait for a workspace.
+/// Lets the session's tasks be claimed again, unless they wait for a workspace that another session has.
 pub fn unhold(sql: &mut dyn Sql, session: &str) -> Result<()> {
     sql.run(query!("tasks_unhold"), values![session])?;
     Ok(())
@@ -201,12 +327,15 @@ fn from_row(row: &Row) -> Result<Task> {
         task_order: row.int("task_order")?,
         task_type: row.word("task_type")?,
         description: row.text("description")?,
+        target: row.optional_text("target")?,
         status: row.word("status")?,
         agent: row.optional_text("agent")?,
         result_summary: row.optional_text("result_summary")?,
         error_type: row.optional_text("error_type")?,
         error_message: row.optional_text("error_message")?,
         retry_count: row.int("retry_count")?,
+        failure_count: row.int("failure_count")?,
+        tried_until: row.int("tried_until")?,
         priority: row.int("priority")?,
         not_before_ms: row.optional_int("not_before_ms")?,
         parked_until_ms: row.optional_int("parked_until_ms")?,

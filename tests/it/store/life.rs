@@ -132,6 +132,8 @@ async fn a_question_waits_survives_a_pause_and_is_answered_once() {
         question: "Which?".to_owned(),
         options: vec!["a".to_owned(), "b".to_owned()],
         error: None,
+        error_type: None,
+        result: None,
         expires_at_ms: now_ms() + 1000,
     };
     opened
@@ -216,7 +218,6 @@ async fn a_turn_without_a_claimant_is_cancelled_by_the_next_one() {
     let claim = opened.claim("w").await.unwrap();
     let new = iterations::NewIteration {
         id: new_id(),
-        number: 1,
         agent: "rehearsal".to_owned(),
         prompt_file: "p".to_owned(),
         output_file: "o".to_owned(),
@@ -302,6 +303,8 @@ async fn a_cancellation_is_not_forgotten_over_a_question_or_a_change_of_agents()
             question: "Which one?".to_owned(),
             options: Vec::new(),
             error: None,
+            error_type: None,
+            result: None,
             expires_at_ms: now_ms() + 1000,
         };
         humans::ask(sql, claim, &question, now_ms())

@@ -2,6 +2,7 @@
 
 mod life;
 mod queue;
+mod tree;
 
 use ralphd::clock::{new_id, now_ms};
 use ralphd::model::room::Caps;
@@ -42,6 +43,8 @@ fn new_session() -> NewSession {
         request: json!({"objective": "Do it"}).to_string(),
         max_iterations: 3,
         completion_promise: "DONE".to_owned(),
+        planned: false,
+        parent: None,
         follows_session_id: None,
         workspace: format!("/nowhere/{id}"),
         protected: None,

@@ -1,0 +1,1 @@
+SELECT count(*) AS count FROM events WHERE session_id = ?1 AND type = ?2

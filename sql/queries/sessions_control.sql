@@ -1,0 +1,1 @@
+SELECT control FROM sessions WHERE id = ?1

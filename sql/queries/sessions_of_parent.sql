@@ -1,0 +1,1 @@
+SELECT * FROM sessions WHERE parent_session_id = ?1 ORDER BY id

@@ -1,0 +1,1 @@
+UPDATE sessions SET verified = ?2 WHERE id = ?1
