@@ -118,6 +118,15 @@ pub fn read_tail(path: &Path, max_bytes: u64) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// The end of a text, of so many bytes at most.
+pub fn tail_of(text: &str, max_bytes: usize) -> &str {
+    let mut start = text.len().saturating_sub(max_bytes);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    &text[start..]
+}
+
 /// The beginning and the end of a file, as text, with a note of what was left out between them.
 pub fn read_ends(path: &Path, head_bytes: u64, tail_bytes: u64) -> Result<String> {
     let mut file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;

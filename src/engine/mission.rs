@@ -5,10 +5,16 @@ use crate::config::Config;
 use crate::model::request::{Budget, PromiseMatch, Request};
 use crate::store::sessions::Session;
 use anyhow::{Context, Result};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Up to this level a person is asked before changed protected files are accepted.
 const ASK_ABOUT_TAMPERING_UP_TO: u8 = 3;
+
+/// The plan of a session that has none.
+pub const PLAIN: &str = "none";
+/// The plan that a planner makes.
+pub const AUTO: &str = "auto";
 
 /// What one session is to do, and within which limits.
 #[derive(Clone, Debug)]
@@ -24,6 +30,13 @@ pub struct Mission {
     pub stagnation_threshold: i64,
     pub human_timeout_ms: i64,
     pub tampering_needs_a_person: bool,
+    pub autonomy: u8,
+    /// How many tasks of its plan may run at once.
+    pub max_parallel: Option<u32>,
+    /// `auto`, or the name of a workflow; nothing for a plain session.
+    pub plan: Option<String>,
+    pub inputs: BTreeMap<String, String>,
+    pub datasets: Vec<String>,
     pub environment: Vec<String>,
 }
 
@@ -74,7 +87,18 @@ impl Mission {
                 .unwrap_or(defaults.human_timeout)
                 .as_millis(),
             tampering_needs_a_person: autonomy <= ASK_ABOUT_TAMPERING_UP_TO,
+            autonomy,
+            max_parallel: request.max_parallel,
+            plan: request.plan.filter(|plan| plan != PLAIN),
+            inputs: filled(session).unwrap_or(request.inputs),
+            datasets: request.datasets,
             environment: request.env,
         })
     }
+}
+
+/// What a workflow was given once it is filled in: the defaults too.
+fn filled(session: &Session) -> Option<BTreeMap<String, String>> {
+    let inputs = session.plan.as_ref()?.get("inputs")?;
+    serde_json::from_value(inputs.clone()).ok()
 }

@@ -1,15 +1,23 @@
-//! What runs a claimed task. One match over the kinds of task; each kind in its own room.
+//! What runs a claimed task: `conduct` the one that plans the others, `exec` those of a plan, `ralph` the loop, `delegate` what another
+//! agent does; `work` is how each of them is begun and left.
 //! It must not choose which task comes next (that is `queue/`) nor speak SQL (that is `store/`).
 
+mod conduct;
+mod delegate;
+mod exec;
+mod failing;
 pub mod mission;
 pub mod prompt;
 mod ralph;
+pub mod work;
+pub mod workflows;
 
-pub use ralph::end_unfinished;
+pub use failing::{fail, poisoned};
 
 use crate::agent::roster::Roster;
 use crate::clock::now_ms;
 use crate::config::Config;
+use crate::model::task::TaskKind;
 use crate::secrets::Vault;
 use crate::store::Store;
 use crate::store::tasks::Claim;
@@ -17,8 +25,11 @@ use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::watch;
+use work::Work;
+pub use work::{Door, Doors};
 
 const SUMMARY: &str = ".summary";
+const COMMAND: &str = ".command.";
 
 /// What every part of the running program shares.
 pub struct House {
@@ -27,6 +38,7 @@ pub struct House {
     pub state: PathBuf,
     pub roster: Roster,
     pub prompts: prompt::Prompts,
+    pub workflows: workflows::Workflows,
     /// What must not be read by anybody: kept out of prompts; the store keeps it out of the rows.
     pub secrets: Vault,
 }
@@ -77,8 +89,30 @@ pub struct Signals {
     pub shutdown: watch::Receiver<bool>,
 }
 
-/// Works on a claimed task until it is settled.
-pub async fn execute(house: Arc<House>, claim: Claim, signals: Signals) -> Result<()> {
-    // Plain sessions have `agent` tasks only.
-    ralph::run(house, claim, signals).await
+/// The turn of a command that a task runs, by the number of the try.
+pub fn command_turn(task: &str, tries: i64) -> String {
+    format!("{task}{COMMAND}{tries:02}")
+}
+
+/// The task whose command a turn is.
+pub fn commanded(turn: &str) -> Option<&str> {
+    turn.split_once(COMMAND).map(|(task, _)| task)
+}
+
+/// Works on a claimed task until it is settled. Whoever claimed it may have knocked at its door in the same transaction.
+pub async fn execute(
+    house: Arc<House>,
+    claim: Claim,
+    door: Option<Door>,
+    signals: Signals,
+) -> Result<()> {
+    let Some(work) = Work::begin(house, claim, door, signals).await? else {
+        return Ok(());
+    };
+    match (work.task.task_type, &work.step) {
+        (TaskKind::Plan, _) => conduct::run(work).await,
+        (_, Some(_)) => exec::run(work).await,
+        // The one task of a plain session.
+        (_, None) => ralph::run(work, None).await,
+    }
 }

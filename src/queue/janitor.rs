@@ -3,13 +3,11 @@
 
 use super::identity;
 use crate::clock::now_ms;
-use crate::engine::{House, summed_up, turn_record};
-use crate::model::iteration::Verdict;
-use crate::model::session::{EndReason, SessionStep};
+use crate::engine::{House, commanded, poisoned, summed_up, turn_record};
 use crate::model::task::TaskStep;
 use crate::process::{self, Sighting};
 use crate::store::iterations;
-use crate::store::sessions::{self, Ending, Tally};
+use crate::store::sessions;
 use crate::store::tasks::{self, Claim, Running};
 use crate::store::workers;
 use anyhow::Result;
@@ -67,6 +65,13 @@ async fn forget_ended_turns(house: &House) -> Result<()> {
 
 /// Whether nobody will ask for this turn any more. The row comes before the files: without a row the session is gone altogether.
 async fn is_over(house: &House, turn: &str) -> Result<bool> {
+    if let Some(task) = commanded(turn) {
+        let task = task.to_owned();
+        return house
+            .store
+            .read(move |sql| Ok(!tasks::is_open(sql, &task)?))
+            .await;
+    }
     let summed_up = summed_up(turn).map(str::to_owned);
     let iteration = match &summed_up {
         Some(iteration) => iteration.clone(),
@@ -158,15 +163,10 @@ async fn take_back(house: &House, task: Running, died_with_its_turn: bool) -> Re
                 TaskStep::Rescue
             };
             let taken = tasks::rescue(sql, &claim, step, died_with_its_turn, &why, at_ms)?;
-            if taken && poison {
-                let ending = Ending {
-                    tally: Tally::Failed,
-                    ..Ending::new(SessionStep::Fail, EndReason::Poison, Some(why))
-                };
-                iterations::abandon(sql, &claim.session_id, Verdict::Lost, at_ms)?;
-                sessions::end(sql, &claim.session_id, &ending, at_ms)?;
+            match taken && poison {
+                true => poisoned(sql, &claim, &why),
+                false => Ok(()),
             }
-            Ok(())
         })
         .await
 }

@@ -3,25 +3,37 @@
 
 use super::janitor;
 use crate::clock::now_ms;
-use crate::engine::{self, House, Signals};
-use crate::model::iteration::Verdict;
+use crate::engine::{self, Door, Doors, House, Signals};
 use crate::model::room::Caps;
-use crate::model::session::{Control, EndReason, SessionStep};
-use crate::model::task::TaskStep;
-use crate::store::sessions::{self, Ending, Tally};
-use crate::store::tasks::{self, Claim, ClaimLost, Settlement};
-use crate::store::{Unavailable, humans, iterations};
+use crate::model::session::{Control, EndReason};
+use crate::store::driver::Sql;
+use crate::store::sessions;
+use crate::store::tasks::{self, Claim, ClaimLost};
+use crate::store::{Unavailable, humans, iterations, plans};
 use anyhow::{Result, anyhow};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 /// Slept at most, whatever the rows say: the wall clock may jump while we sleep by the steady one.
 const MAX_SLEEP: Duration = Duration::from_secs(30);
+/// Slots that became free are filled as soon as they are this part of all of them …
+const SHARES: usize = 4;
+/// … or after this long.
+const GATHER: Duration = Duration::from_millis(1);
 /// After a failing database: long enough not to spin, short enough to be back soon.
 const STORE_RETRY: Duration = Duration::from_secs(1);
+
+/// What came of one look at the rows.
+struct Round {
+    claimed: Vec<(Claim, Door)>,
+    /// Sessions whose running tasks are to be ended.
+    unwanted: Vec<String>,
+    /// When time matters next.
+    next_ms: Option<i64>,
+}
 
 /// A task that is being worked on here.
 struct Active {
@@ -33,8 +45,8 @@ struct Active {
 enum Scope {
     /// Whatever is ready: a daemon.
     All,
-    /// One task: a session in the foreground.
-    Task(String),
+    /// What belongs to one session: a run in the foreground.
+    Session(String),
 }
 
 /// The running queue of one worker.
@@ -46,6 +58,8 @@ pub struct Scheduler {
     /// By the runtime's handle: a task that was given back may be claimed anew before its former work is over here.
     active: HashMap<tokio::task::Id, Active>,
     work: JoinSet<Result<()>>,
+    /// Since when there are a few free slots, but not enough for a handful.
+    gathering_since: Option<Instant>,
     shutdown: watch::Receiver<bool>,
 }
 
@@ -59,15 +73,16 @@ impl Scheduler {
             scope: Scope::All,
             active: HashMap::new(),
             work: JoinSet::new(),
+            gathering_since: None,
             shutdown,
         }
     }
 
-    /// A scheduler for one task that is claimed already, and claimed again should it be parked.
+    /// A scheduler for one session whose first task is claimed already.
     pub fn for_claim(house: Arc<House>, claim: Claim, shutdown: watch::Receiver<bool>) -> Self {
         let mut scheduler = Self::new(house, claim.worker_id.clone(), shutdown);
-        scheduler.scope = Scope::Task(claim.task_id.clone());
-        scheduler.start(claim);
+        scheduler.scope = Scope::Session(claim.session_id.clone());
+        scheduler.start(claim, None);
         scheduler
     }
 
@@ -112,7 +127,7 @@ impl Scheduler {
 
     /// Without it a claim is as right and only slower, so that its failure stops nobody.
     async fn index_by_agent(&self) {
-        if matches!(self.scope, Scope::Task(_)) {
+        if matches!(self.scope, Scope::Session(_)) {
             return;
         }
         let wanted = self.caps.by_agent();
@@ -125,44 +140,81 @@ impl Scheduler {
 
     /// One round: pass on wishes, fill the free slots. Returns how long there is nothing to do by the clock.
     async fn turn_over(&mut self) -> Result<Duration> {
-        self.pass_on_wishes().await?;
-        let slots = self.house.config.queue.max_parallel as usize;
-        loop {
-            let full = self.active.len() >= slots;
-            let (claim, next_ms) = self.advance(!full).await?;
-            match claim {
-                Some(claim) => self.start(claim),
-                None => return Ok(sleep_until(next_ms)),
-            }
+        while let Some(ended) = self.work.try_join_next_with_id() {
+            self.conclude(ended).await;
         }
+        let slots = self.house.config.queue.max_parallel as usize;
+        let free = slots.saturating_sub(self.active.len());
+        if let Some(pause) = self.gathers(free, slots) {
+            return Ok(pause);
+        }
+        let round = self.advance(free).await?;
+        let of_those = |active: &&Active| round.unwanted.contains(&active.claim.session_id);
+        for active in self.active.values().filter(of_those) {
+            active.stop.send_replace(true);
+        }
+        for (claim, door) in round.claimed {
+            self.start(claim, Some(door));
+        }
+        Ok(sleep_until(round.next_ms))
     }
 
-    /// Lets time pass in the rows (due tasks, expired questions), claims if asked to, and says when time matters next.
-    async fn advance(&self, claim: bool) -> Result<(Option<Claim>, Option<i64>)> {
+    /// With many slots, those that become free are filled by the handful, so that claims share their commits; but none waits long.
+    fn gathers(&mut self, free: usize, slots: usize) -> Option<Duration> {
+        if free == 0 || free >= slots.div_ceil(SHARES) {
+            self.gathering_since = None;
+            return None;
+        }
+        let since = *self.gathering_since.get_or_insert_with(Instant::now);
+        let left = GATHER.checked_sub(since.elapsed());
+        if left.is_none() {
+            self.gathering_since = None;
+        }
+        left
+    }
+
+    /// Lets time pass in the rows (due tasks, expired questions), claims as many as there is room for, sees whose work nobody wants any
+    /// more, and says when time matters next.
+    async fn advance(&self, free: usize) -> Result<Round> {
         let (worker, lease) = (self.worker_id.clone(), self.house.lease_until_ms());
-        let caps = self.caps.clone();
+        let (caps, config) = (self.caps.clone(), self.house.config.clone());
         let only = match &self.scope {
             Scope::All => None,
-            Scope::Task(task) => Some(task.clone()),
+            Scope::Session(session) => Some(session.clone()),
         };
+        let at_work = self.active.values().map(|active| &active.claim.session_id);
+        let at_work: BTreeSet<String> = at_work.cloned().collect();
         self.house
             .store
             .write(move |sql| {
                 let at_ms = now_ms();
                 tasks::promote(sql, at_ms)?;
                 humans::expire(sql, at_ms)?;
-                let claimed = match &only {
-                    _ if !claim => None,
-                    None => tasks::claim_within(sql, &caps, &worker, lease, at_ms)?,
-                    Some(task) => tasks::claim_one(sql, &worker, task, lease, at_ms)?,
-                };
+                let unwanted = unwanted(sql, &at_work)?;
+                let mut claimed = Vec::new();
+                let mut doors = Doors::new(config.clone());
+                while claimed.len() < free {
+                    let next = match &only {
+                        None => tasks::claim_within(sql, &caps, &worker, lease, at_ms)?,
+                        Some(session) => tasks::claim_of_tree(sql, &worker, session, lease, at_ms)?,
+                    };
+                    let Some(claim) = next else {
+                        break;
+                    };
+                    let door = doors.knock(sql, &claim, at_ms)?;
+                    claimed.push((claim, door));
+                }
                 let next = [tasks::next_due(sql)?, humans::next_expiry(sql)?];
-                Ok((claimed, next.into_iter().flatten().min()))
+                Ok(Round {
+                    claimed,
+                    unwanted,
+                    next_ms: next.into_iter().flatten().min(),
+                })
             })
             .await
     }
 
-    fn start(&mut self, claim: Claim) {
+    fn start(&mut self, claim: Claim, door: Option<Door>) {
         let (stop, stopped) = watch::channel(false);
         let signals = Signals {
             stop: stopped,
@@ -173,30 +225,9 @@ impl Scheduler {
             claim = claim.number,
             "task claimed"
         );
-        let execution = engine::execute(self.house.clone(), claim.clone(), signals);
+        let execution = engine::execute(self.house.clone(), claim.clone(), door, signals);
         let handle = self.work.spawn(execution);
         self.active.insert(handle.id(), Active { claim, stop });
-    }
-
-    /// A cancelled session's turn is ended now, and so is one that is to pause at once.
-    async fn pass_on_wishes(&self) -> Result<()> {
-        if self.active.is_empty() {
-            return Ok(());
-        }
-        let wishes = self.house.store.read(sessions::controlled).await?;
-        for (session, control) in wishes {
-            if !matches!(control, Control::Cancel | Control::PauseNow) {
-                continue;
-            }
-            for active in self
-                .active
-                .values()
-                .filter(|active| active.claim.session_id == session)
-            {
-                active.stop.send_replace(true);
-            }
-        }
-        Ok(())
     }
 
     async fn beat(&self) {
@@ -231,27 +262,15 @@ impl Scheduler {
     /// An error that is neither the agent's nor the database's ends the session with its reason, never in silence.
     async fn fail(&self, claim: Claim, detail: String) {
         tracing::error!(session = claim.session_id, "session failed: {detail}");
-        if let Err(error) = self.end_turn(&claim.session_id).await {
+        if let Err(error) = self.end_turn(&claim).await {
             // Not settled: an agent without a session is worse than a session that is tried again when its lease runs out.
             tracing::error!("its turn could not be ended, so it is left for later: {error:#}");
             return;
         }
-        let settlement = Settlement {
-            error_type: Some(EndReason::AgentFailed.as_str().to_owned()),
-            error_message: Some(detail.clone()),
-            ..Settlement::default()
-        };
-        let ending = Ending {
-            tally: Tally::Failed,
-            ..Ending::new(SessionStep::Fail, EndReason::AgentFailed, Some(detail))
-        };
         let settled = self
             .house
             .store
-            .write(move |sql| {
-                iterations::abandon(sql, &claim.session_id, Verdict::Cancelled, now_ms())?;
-                engine::end_unfinished(sql, &claim, TaskStep::Fail, &settlement, &ending)
-            })
+            .write(move |sql| engine::fail(sql, &claim, EndReason::AgentFailed, &detail))
             .await;
         if let Err(error) = settled {
             tracing::error!("a failed session could not be ended: {error:#}");
@@ -259,12 +278,12 @@ impl Scheduler {
     }
 
     /// A turn that an earlier daemon started may still run although its session cannot go on.
-    async fn end_turn(&self, session: &str) -> Result<()> {
-        let id = session.to_owned();
+    async fn end_turn(&self, claim: &Claim) -> Result<()> {
+        let (session, task) = (claim.session_id.clone(), claim.task_id.clone());
         let last = self
             .house
             .store
-            .read(move |sql| iterations::last(sql, &id))
+            .read(move |sql| iterations::last_of_task(sql, &session, &task))
             .await?;
         let Some(iteration) = last.map(|last| last.id) else {
             return Ok(());
@@ -289,6 +308,18 @@ impl Scheduler {
             self.conclude(ended).await;
         }
     }
+}
+
+/// A cancelled session's turns are ended now, and so are those that are to pause at once or that a called back plan has no use for.
+fn unwanted(sql: &mut dyn Sql, at_work: &BTreeSet<String>) -> Result<Vec<String>> {
+    if at_work.is_empty() {
+        return Ok(Vec::new());
+    }
+    let wishes = sessions::controlled(sql)?.into_iter();
+    let at_once = wishes.filter(|(_, wish)| matches!(wish, Control::Cancel | Control::PauseNow));
+    let mut unwanted: Vec<String> = at_once.map(|(session, _)| session).collect();
+    unwanted.extend(plans::all_called_back(sql, at_work)?);
+    Ok(unwanted)
 }
 
 /// How much may be under way at once, beside the number of tasks.

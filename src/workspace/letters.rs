@@ -1,9 +1,11 @@
-//! The letters between an agent and the daemon, under `state/` in the workspace: the handoff and the question.
-//! Both are written by the agent, so nothing in them is trusted: no link is followed, no pipe waited for, no size taken for granted.
+//! The letters between an agent and the daemon, under `state/` in the workspace: the handoff, the question and the task for another agent.
+//! All are written by the agent, so nothing in them is trusted: no link is followed, no pipe waited for, no size taken for granted.
 
 use crate::files::{self, Unreadable};
+use crate::model::delegation::{Errand, Spawn};
 use crate::model::handoff::{self, MAX_HANDOFF_BYTES};
 use crate::model::mask::Mask;
+use anyhow::Result;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::borrow::Cow;
@@ -13,7 +15,9 @@ use std::path::{Path, PathBuf};
 pub const DIRECTORY: &str = "state";
 const HANDOFF: &str = "handoff.json";
 const QUESTION: &str = "question.json";
+const SPAWN: &str = "spawn.json";
 const MAX_QUESTION_BYTES: u64 = 64 * 1024;
+const MAX_SPAWN_BYTES: u64 = 256 * 1024;
 /// Letters that are too long to be read are still cleared of secrets, up to this.
 const MAX_LETTER_BYTES: u64 = 1024 * 1024;
 /// Beyond this a question is cut: it is to be read by a person.
@@ -34,12 +38,17 @@ pub fn question_path() -> String {
     format!("{DIRECTORY}/{QUESTION}")
 }
 
+/// Where work for another agent is left, relative to the workspace.
+pub fn spawn_path() -> String {
+    format!("{DIRECTORY}/{SPAWN}")
+}
+
 /// Takes secrets out of what an agent has left: its letters stay in the workspace, and others read them.
 pub fn mask(workspace: &Path, mask: &Mask) {
     if mask.is_empty() || lead_away(workspace) {
         return;
     }
-    for name in [HANDOFF, QUESTION] {
+    for name in [HANDOFF, QUESTION, SPAWN] {
         let path = path(workspace, name);
         let Ok(bytes) = files::read_regular(&path, MAX_LETTER_BYTES) else {
             continue;
@@ -119,10 +128,44 @@ pub fn read_question(workspace: &Path) -> Option<Json> {
     Some(json!({"question": question, "options": options}))
 }
 
-/// Removes an old question, so that it is not taken for one of the iteration that starts now.
-pub fn clear_question(workspace: &Path) {
+/// The work an agent left for another one; a letter that cannot be used says why.
+pub fn read_spawn(workspace: &Path) -> Option<Spawn> {
+    if lead_away(workspace) {
+        return None;
+    }
+    let read = match files::read_regular(&path(workspace, SPAWN), MAX_SPAWN_BYTES) {
+        Err(Unreadable::Missing) => return None,
+        Err(problem) => Err(problem.to_string()),
+        Ok(bytes) => serde_json::from_slice::<Errand>(&bytes)
+            .map_err(|error| format!("it is no JSON object with `agent` and `task`: {error}"))
+            .and_then(|errand| Errand::read(&errand.agent, &errand.task)),
+    };
+    Some(match read {
+        Ok(errand) => Spawn::Errand(errand),
+        Err(problem) => Spawn::Unusable { problem },
+    })
+}
+
+/// Puts back the handoff that a task had left, where others have worked since.
+pub fn put_handoff(workspace: &Path, handoff: &Json) -> Result<()> {
+    if lead_away(workspace) {
+        return Ok(());
+    }
+    files::write_whole(&path(workspace, HANDOFF), handoff.to_string().as_bytes())
+}
+
+/// Removes the handoff that another task left.
+pub fn clear_handoff(workspace: &Path) {
+    if !lead_away(workspace) {
+        let _ = std::fs::remove_file(path(workspace, HANDOFF));
+    }
+}
+
+/// Removes an old question or task, so that it is not taken for one of the iteration that starts now.
+pub fn clear_requests(workspace: &Path) {
     if !lead_away(workspace) {
         let _ = std::fs::remove_file(path(workspace, QUESTION));
+        let _ = std::fs::remove_file(path(workspace, SPAWN));
     }
 }
 
@@ -155,8 +198,31 @@ mod tests {
         ] {
             let workspace = workspace_with(QUESTION, content);
             assert_eq!(read_question(workspace.path()), Some(expected));
-            clear_question(workspace.path());
+            clear_requests(workspace.path());
             assert_eq!(read_question(workspace.path()), None);
+        }
+    }
+
+    #[test]
+    fn work_for_others_in_all_conditions() {
+        for (content, expected) in [
+            (
+                r#"{"agent": " scout ", "task": "Look.", "why": "because"}"#,
+                json!({"agent": "scout", "task": "Look."}),
+            ),
+            (
+                r#"{"agent": "scout", "task": ""}"#,
+                json!({"problem": "The task is empty."}),
+            ),
+            (
+                r#"{"agent": "scout"}"#,
+                json!({"problem": "it is no JSON object with `agent` and `task`: missing field `task` at line 1 column 18"}),
+            ),
+        ] {
+            let workspace = workspace_with(SPAWN, content);
+            assert_eq!(json!(read_spawn(workspace.path())), expected);
+            clear_requests(workspace.path());
+            assert_eq!(read_spawn(workspace.path()), None);
         }
     }
 
@@ -177,7 +243,7 @@ mod tests {
         let state = workspace.path().join(DIRECTORY);
         std::os::unix::fs::symlink(others.path().join(DIRECTORY), &state).unwrap();
         mask(workspace.path(), &Mask::new(["sk-0123456789".to_owned()]));
-        clear_question(workspace.path());
+        clear_requests(workspace.path());
         assert!(
             matches!(read_handoff(workspace.path()), Handoff::Broken(why) if why.contains("symbolic link"))
         );

@@ -9,12 +9,23 @@ use crate::files;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
+/// What a session without a named workspace is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Run,
+    /// One that is worked through as a plan.
+    Workflow,
+}
+
 /// The directory for a session: a named one is shared by all sessions of that name, any other is its own.
-pub fn resolve(state: &Path, name: Option<&str>, session: &str) -> PathBuf {
+pub fn resolve(state: &Path, name: Option<&str>, kind: Kind, session: &str) -> PathBuf {
     let root = state.join("workspaces");
     match name {
         Some(name) => root.join("session").join(name),
-        None => root.join("run").join(session),
+        None => match kind {
+            Kind::Run => root.join("run").join(session),
+            Kind::Workflow => root.join("workflow").join(session),
+        },
     }
 }
 

@@ -172,7 +172,7 @@ impl Workbench {
             result.text.push_str(&warning);
         }
         let asked = tool.ends_turn() && result.ok;
-        let asked = asked.then(|| (How::Asked, "a person has the next word".to_owned()));
+        let asked = asked.then(|| (How::Asked, "somebody else has the next word".to_owned()));
         Done {
             result,
             end: end.or(asked),

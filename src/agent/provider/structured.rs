@@ -1,4 +1,5 @@
-//! An answer that fits a schema, from any provider: read tolerantly, checked strictly, asked for again with what was wrong.
+//! An answer that fits a schema, from any provider: read tolerantly, checked strictly, asked for again with what was wrong; what is
+//! an object and still not quite right is left to whoever asked.
 //! It must not know a dialect; a provider that can hold its model to the schema has done so already.
 
 use super::{Provider, Question};
@@ -41,7 +42,9 @@ pub async fn ask(
             Err(wrong) => wrong,
         };
         if used.len() > MAX_REPEATS {
-            return (Err(unfit(&wrong, used.len())), used);
+            // What is only not quite as wanted may still be understood by whoever asked.
+            let answer = document_in(&reply.text).filter(Json::is_object);
+            return (answer.ok_or_else(|| unfit(&wrong, used.len())), used);
         }
         let remark = format!(
             "That is not an answer of the wanted form: {wrong}. Answer again, with the whole JSON document and nothing else."

@@ -13,6 +13,7 @@ mod read;
 mod room;
 mod search;
 mod show;
+mod spawn_agent;
 mod write;
 
 pub use room::{External, Room};
@@ -74,7 +75,8 @@ pub fn toolbox(room: Room) -> anyhow::Result<Vec<Box<dyn Tool>>> {
         Box::new(git::Status(den.clone())),
         Box::new(git::Diff(den.clone())),
         Box::new(git::Log(den.clone())),
-        Box::new(ask_human::AskHuman(den)),
+        Box::new(ask_human::AskHuman(den.clone())),
+        Box::new(spawn_agent::SpawnAgent(den)),
     ])
 }
 

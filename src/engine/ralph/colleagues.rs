@@ -11,8 +11,8 @@ use crate::workspace::fingerprint::hash_of;
 impl Ralph {
     /// The agent that was asked for, and after it those who may stand in for it.
     pub(super) fn colleagues(&self) -> Vec<Colleague> {
-        let asked_for = &self.session.agent;
-        let order = self.house.roster.with_fallbacks(asked_for);
+        let asked_for = &self.work.session.agent;
+        let order = self.work.house.roster.with_fallbacks(asked_for);
         let colleagues = order.into_iter().map(|name| {
             let stands_in = name != asked_for;
             let elsewhere = self.limits_elsewhere.iter();
@@ -31,7 +31,12 @@ impl Ralph {
 
     /// Whether anybody may stand in for the agent that was asked for.
     pub(super) fn has_fallbacks(&self) -> bool {
-        self.house.roster.with_fallbacks(&self.session.agent).len() > 1
+        self.work
+            .house
+            .roster
+            .with_fallbacks(&self.work.session.agent)
+            .len()
+            > 1
     }
 
     /// The iterations that one agent took, first to last.
@@ -40,12 +45,15 @@ impl Ralph {
         agent: &'a str,
     ) -> impl DoubleEndedIterator<Item = &'a Iteration> {
         let by = move |iteration: &&Iteration| self.taker_of(iteration) == agent;
-        self.history.iter().filter(by)
+        self.attempt().iter().filter(by)
     }
 
     /// Who took an iteration.
     pub(super) fn taker_of<'a>(&'a self, iteration: &'a Iteration) -> &'a str {
-        iteration.agent.as_deref().unwrap_or(&self.session.agent)
+        iteration
+            .agent
+            .as_deref()
+            .unwrap_or(&self.work.session.agent)
     }
 
     /// Failures in a row of one agent that were worth another try.
@@ -63,26 +71,26 @@ impl Ralph {
             reacts(iteration, Reaction::Park)
                 && named_end(iteration.reset_at_ms, ended_at_ms).is_none()
         });
-        let seed = hash_of(&self.session.id);
+        let seed = hash_of(&self.work.session.id);
         Limit::after(&failure_of(last)?, last.ended_at_ms?, unnamed, seed)
     }
 
     /// It is there, the session's limits can be kept with it, and it has not failed for good in this session.
     fn can_stand_in(&self, agent: &str) -> bool {
-        let Ok(member) = self.house.roster.member(agent) else {
+        let Ok(member) = self.work.house.roster.member(agent) else {
             return false;
         };
         let profile = &member.profile;
-        let keeps_limits = profile.unkeepable(&self.mission.budget).is_empty()
-            && (!self.house.config.budget.is_set() || profile.knows_its_cost());
-        let affordable = self.mission.budget.usd.is_none_or(|usd| {
-            self.session.cost_usd + profile.cost_per_iteration.unwrap_or(0.0) <= usd
+        let keeps_limits = profile.unkeepable(&self.work.mission.budget).is_empty()
+            && (!self.work.house.config.budget.is_set() || profile.knows_its_cost());
+        let affordable = self.work.mission.budget.usd.is_none_or(|usd| {
+            self.work.session.cost_usd + profile.cost_per_iteration.unwrap_or(0.0) <= usd
         });
         let gave_up = self
             .turns_of(agent)
             .next_back()
             .is_some_and(|last| reacts(last, Reaction::Stop));
-        let retries = self.house.config.defaults.transient_retries;
+        let retries = self.work.house.config.defaults.transient_retries;
         keeps_limits
             && affordable
             && !gave_up

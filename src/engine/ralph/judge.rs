@@ -4,6 +4,7 @@ use super::Ralph;
 use super::turn::UnderWay;
 use super::verify::Checked;
 use crate::agent::{Outcome, TurnEnd};
+use crate::model::delegation::Spawn;
 use crate::model::failure::{FailureClass, Reaction};
 use crate::model::iteration::Verdict;
 use crate::model::promise;
@@ -25,6 +26,7 @@ pub(super) struct Judged {
     pub handoff: Option<Json>,
     pub handoff_problem: Option<String>,
     pub question: Option<Json>,
+    pub spawn: Option<Spawn>,
     pub checked: Option<Checked>,
     pub fingerprint: Option<String>,
     pub progressed: Option<bool>,
@@ -45,8 +47,8 @@ impl Ralph {
         outcome: Outcome,
     ) -> Result<Option<Judged>> {
         let terms = Terms {
-            promise: &self.mission.promise,
-            rule: self.mission.promise_match,
+            promise: &self.work.mission.promise,
+            rule: self.work.mission.promise_match,
             prompt: &turn.prompt,
         };
         let (verdict, counted) = verdict_of(&outcome, &terms, self.empty_streak());
@@ -56,25 +58,40 @@ impl Ralph {
         };
         if matches!(checked, Some(Checked::Stopped)) {
             self.look().await?;
-            let cancelled = self.session.control == Some(Control::Cancel);
+            let cancelled = self.work.session.control == Some(Control::Cancel);
             return Ok(cancelled.then(|| cancelled_turn(outcome)));
         }
-        letters::mask(&self.workspace, &self.house.secrets.mask());
-        let (handoff, handoff_problem) = match letters::read_handoff(&self.workspace) {
+        letters::mask(&self.work.workspace, &self.work.house.secrets.mask());
+        let (handoff, handoff_problem) = match letters::read_handoff(&self.work.workspace) {
             Handoff::None => (None, None),
             Handoff::Good(handoff) => (Some(handoff), None),
             Handoff::Broken(problem) => (None, Some(problem)),
         };
-        let (fingerprint, progressed) = match counted {
+        let asked = asked_in(verdict);
+        let spawn = asked
+            .then(|| letters::read_spawn(&self.work.workspace))
+            .flatten();
+        let (verdict, counted) = match (&spawn, verdict) {
+            // It said by its letter what there was to say.
+            (Some(_), Verdict::Empty) => (Verdict::Unfinished, true),
+            _ => (verdict, counted),
+        };
+        let (fingerprint, mut progressed) = match counted {
             true => self.progress(&outcome, &handoff, &checked),
             false => (None, None),
         };
+        if let Some(Spawn::Errand(errand)) = &spawn
+            && self.why_not(errand).is_none()
+        {
+            progressed = Some(true);
+        }
         Ok(Some(Judged {
             verdict,
             counted,
-            question: asked_in(verdict)
-                .then(|| letters::read_question(&self.workspace))
+            question: asked
+                .then(|| letters::read_question(&self.work.workspace))
                 .flatten(),
+            spawn,
             outcome,
             handoff,
             handoff_problem,
@@ -95,7 +112,7 @@ impl Ralph {
             Some(Checked::Ran { passed, exit, .. }) => format!("{passed} {exit:?}"),
             _ => String::new(),
         };
-        let tree = self.memory.fingerprint(&self.workspace);
+        let tree = self.memory.fingerprint(&self.work.workspace);
         let handoff = handoff.as_ref().map(Json::to_string);
         let fingerprint = format!(
             "{tree:016x}.{:016x}.{:016x}.{:016x}",
@@ -121,6 +138,7 @@ fn cancelled_turn(outcome: Outcome) -> Judged {
         handoff: None,
         handoff_problem: None,
         question: None,
+        spawn: None,
         checked: None,
         fingerprint: None,
         progressed: None,

@@ -3,6 +3,7 @@
 //! All that it knows it reads from rows, so that a loop begun by one daemon is finished by the next.
 
 mod colleagues;
+mod errand;
 mod judge;
 mod record;
 mod settle;
@@ -12,29 +13,21 @@ mod summary;
 mod turn;
 mod verify;
 
-pub use settle::end_unfinished;
-
-use super::mission::Mission;
-use super::{House, Signals};
+use super::prompt::StepPrompt;
+use super::work::Work;
 use crate::clock::now_ms;
 use crate::model::limit::Limit;
 use crate::model::stop::{Stop, why_stop};
 use crate::store::iterations::Iteration;
-use crate::store::sessions::{self, Session};
+use crate::store::sessions::Session;
 use crate::store::summaries::Summary;
-use crate::store::tasks::{self, Claim, Parking};
-use crate::store::workspaces::{self, Acquired};
-use crate::workspace::{self, fingerprint};
+use crate::workspace::fingerprint;
 use anyhow::Result;
-use std::path::PathBuf;
-use std::sync::Arc;
 use turn::Begun;
 
 /// Works on a claimed `agent` task until it is settled: done, ended, parked or put to a person.
-pub async fn run(house: Arc<House>, claim: Claim, signals: Signals) -> Result<()> {
-    let Some(mut ralph) = Ralph::begin(house, claim, signals).await? else {
-        return Ok(());
-    };
+pub async fn run(work: Work, orders: Option<Orders>) -> Result<()> {
+    let mut ralph = Ralph::new(work, orders);
     ralph.look().await?;
     loop {
         if let Some(stop) = ralph.why_stop() {
@@ -58,73 +51,50 @@ pub async fn run(house: Arc<House>, claim: Claim, signals: Signals) -> Result<()
 
 /// One task being looped.
 struct Ralph {
-    house: Arc<House>,
-    claim: Claim,
-    signals: Signals,
+    work: Work,
     /// Who works now: the session's own agent, or one that stands in for it.
     agent: String,
-    mission: Mission,
-    workspace: PathBuf,
-    /// As of the last look.
-    session: Session,
     history: Vec<Iteration>,
     answers: Vec<crate::store::humans::HumanRequest>,
     guidance: Vec<crate::store::guidance::Guidance>,
+    /// The sessions of the sub-agent that the last turn asked for.
+    children: Vec<Session>,
+    /// The sessions that this one works for.
+    above: Vec<Session>,
     memory: fingerprint::Memory,
     /// Limits that other sessions have run into.
     limits_elsewhere: Vec<(String, Limit)>,
     summary: Option<Summary>,
     /// Turns whose files are no longer needed.
     recorded_turns: Vec<String>,
+    /// What the plan wants of this step.
+    orders: Option<Orders>,
+}
+
+/// What a plan wants of one step.
+pub struct Orders {
+    pub prompt: StepPrompt,
+    /// The last iteration of the tries before this one: what they came to is no reason to stop now.
+    pub after: i64,
 }
 
 impl Ralph {
-    /// Takes the workspace and gathers what stays the same; nothing when another session is in the workspace.
-    async fn begin(house: Arc<House>, claim: Claim, signals: Signals) -> Result<Option<Self>> {
-        let taken = claim.clone();
-        let begun = house
-            .store
-            .write(move |sql| {
-                let session = sessions::expect(sql, &taken.session_id)?;
-                match workspaces::acquire(sql, &session.workspace, &session.id, now_ms())? {
-                    Acquired::Yes => {
-                        let agent = tasks::agent_of(sql, &taken.task_id)?;
-                        Ok(Some((session, agent)))
-                    }
-                    Acquired::HeldBy(holder) => {
-                        let path = session.workspace;
-                        tasks::park(
-                            sql,
-                            &taken,
-                            &Parking::WorkspaceBusy { path, holder },
-                            now_ms(),
-                        )?;
-                        Ok(None)
-                    }
-                }
-            })
-            .await?;
-        let Some((session, agent)) = begun else {
-            return Ok(None);
-        };
-        let workspace = PathBuf::from(&session.workspace);
-        workspace::prepare(&workspace)?;
-        Ok(Some(Self {
-            mission: Mission::of(&session, &house.config)?,
-            agent: agent.unwrap_or_else(|| session.agent.clone()),
-            workspace,
-            session,
+    fn new(work: Work, orders: Option<Orders>) -> Self {
+        let agent = work.task.agent.as_ref().unwrap_or(&work.session.agent);
+        Self {
+            agent: agent.clone(),
+            work,
             history: Vec::new(),
             answers: Vec::new(),
             guidance: Vec::new(),
+            children: Vec::new(),
+            above: Vec::new(),
             memory: fingerprint::Memory::default(),
             limits_elsewhere: Vec::new(),
             summary: None,
             recorded_turns: Vec::new(),
-            house,
-            claim,
-            signals,
-        }))
+            orders,
+        }
     }
 
     /// Why the loop stops here. A turn that is still under way is brought to its end first.
@@ -133,6 +103,13 @@ impl Ralph {
             Some(_) => None,
             None => why_stop(&self.standing(now_ms())),
         }
+    }
+
+    /// The iterations of this try.
+    fn attempt(&self) -> &[Iteration] {
+        let after = self.orders.as_ref().map_or(0, |orders| orders.after);
+        let earlier = self.history.partition_point(|past| past.number <= after);
+        &self.history[earlier..]
     }
 
     /// The iteration that an earlier claimant left under way.

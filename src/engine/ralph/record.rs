@@ -6,10 +6,12 @@ use super::turn::UnderWay;
 use super::verify::Checked;
 use crate::clock::now_ms;
 use crate::engine::verify_turn;
+use crate::files;
 use crate::model::event::EventType;
 use crate::process;
 use crate::store::events::{self, About};
 use crate::store::iterations::{self, EndedIteration, Iteration};
+use crate::workspace::letters;
 use anyhow::Result;
 use serde_json::{Value as Json, json};
 
@@ -21,9 +23,10 @@ impl Ralph {
     pub(super) async fn record(&mut self, turn: &UnderWay, judged: Judged) -> Result<()> {
         let unpriced = self.first_unpriced(&judged);
         let ended = self.as_row(turn, judged);
-        let (claim, lease) = (self.claim.clone(), self.house.lease_until_ms());
+        let (claim, lease) = (self.work.claim.clone(), self.work.house.lease_until_ms());
         let view = self.view();
         let seen = self
+            .work
             .house
             .store
             .write_for_watchers(move |sql| {
@@ -36,6 +39,8 @@ impl Ralph {
             })
             .await?;
         self.take_in(seen);
+        // Not before they are in a row: whoever adopts the turn of a killed daemon reads them again.
+        letters::clear_requests(&self.work.workspace);
         let names = [verify_turn(&turn.id), turn.id.clone()];
         self.recorded_turns.extend(names);
         Ok(())
@@ -45,7 +50,7 @@ impl Ralph {
     /// removed, and the next iteration makes its own. What a crash leaves behind is removed at the next start.
     pub(super) fn clear_away(&mut self) {
         for turn in std::mem::take(&mut self.recorded_turns) {
-            if let Err(error) = process::forget(&self.house.turn_record(&turn)) {
+            if let Err(error) = process::forget(&self.work.house.turn_record(&turn)) {
                 tracing::warn!("an ended turn's files stay: {error:#}");
             }
         }
@@ -80,13 +85,17 @@ impl Ralph {
             exit_code: judged.outcome.exit_code,
             exit_signal: judged.outcome.exit_signal,
             failure: judged.outcome.failure,
-            final_text: Some(tail(judged.outcome.final_text)).filter(|text| !text.is_empty()),
+            final_text: Some(
+                files::tail_of(&judged.outcome.final_text, MAX_STORED_TEXT_BYTES).to_owned(),
+            )
+            .filter(|text| !text.is_empty()),
             handoff: judged.handoff,
             handoff_problem: judged.handoff_problem,
             verify_passed,
             verify_tail,
             tampered: tampered.filter(|files| !files.is_empty()),
             question: judged.question,
+            spawn: judged.spawn,
             fingerprint: judged.fingerprint,
             progressed: judged.progressed,
             usage: judged.outcome.usage,
@@ -94,12 +103,4 @@ impl Ralph {
             ended_at_ms: now_ms(),
         }
     }
-}
-
-fn tail(text: String) -> String {
-    let mut start = text.len().saturating_sub(MAX_STORED_TEXT_BYTES);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    text[start..].to_owned()
 }

@@ -2,12 +2,12 @@
 //! whatever goes wrong with it is told in the history, and the next prompt goes without.
 
 use super::Ralph;
-use super::spend::{Account, words_of};
 use crate::agent::profile::Profile;
 use crate::agent::{self, Outcome, TurnEnd};
 use crate::clock::{new_id, now_ms};
 use crate::engine::prompt::{PreviousIteration, SummarizerPrompt};
 use crate::engine::summary_turn;
+use crate::engine::work::{Account, words_of};
 use crate::files;
 use crate::model::iteration::Verdict;
 use crate::model::preset::Prompt;
@@ -42,16 +42,17 @@ impl Ralph {
     /// Has the last iteration summed up, where that is wanted and not done yet. True when time has passed over it: things
     /// may stand differently then.
     pub(super) async fn summarize(&mut self) -> Result<bool> {
-        let Some(name) = self.house.config.defaults.summarizer.clone() else {
+        let Some(name) = self.work.house.config.defaults.summarizer.clone() else {
             // An earlier configuration may have wanted one.
             self.end_running_summary().await?;
             return Ok(false);
         };
-        let id = self.session.id.clone();
+        let claim = self.work.claim.clone();
         self.summary = self
+            .work
             .house
             .store
-            .read(move |sql| summaries::last(sql, &id))
+            .read(move |sql| summaries::last(sql, &claim))
             .await?;
         let Some(subject) = self.to_be_summed_up(name) else {
             return Ok(false);
@@ -92,9 +93,9 @@ impl Ralph {
         let Some(last) = self.history.last() else {
             return Ok(());
         };
-        let record = self.house.turn_record(&summary_turn(&last.id));
+        let record = self.work.house.turn_record(&summary_turn(&last.id));
         if record.exists() {
-            let supervisor = &self.house.roster.supervision().supervisor;
+            let supervisor = &self.work.house.roster.supervision().supervisor;
             supervisor.end(&record).await?;
         }
         Ok(())
@@ -102,7 +103,7 @@ impl Ralph {
 
     fn to_be_summed_up(&self, agent: String) -> Option<Subject> {
         let last = self.history.last()?;
-        if last.ended_at_ms.is_none() || !is_worth_it(last) || *self.signals.stop.borrow() {
+        if last.ended_at_ms.is_none() || !is_worth_it(last) || *self.work.signals.stop.borrow() {
             return None;
         }
         let known = self.summary_of(&last.id);
@@ -137,7 +138,7 @@ impl Ralph {
 
     /// Who sums up, and what the iteration itself has used; or why there is no summary.
     async fn begun(&self, subject: &Subject) -> Result<Result<(Profile, Usage), String>> {
-        let profile = match self.house.roster.member(&subject.agent) {
+        let profile = match self.work.house.roster.member(&subject.agent) {
             Ok(member) => member.profile.clone(),
             Err(unknown) => return Ok(Err(unknown.to_string())),
         };
@@ -165,11 +166,12 @@ impl Ralph {
         // It is no start of an agent's work, and does not take the place of one.
         let layers = Layers {
             starts_per_hour: None,
-            ..self.layers()
+            ..self.work.layers()
         };
-        let (claim, subject) = (self.claim.clone(), subject.clone());
-        let lease = self.house.lease_until_ms();
-        self.house
+        let (claim, subject) = (self.work.claim.clone(), subject.clone());
+        let lease = self.work.house.lease_until_ms();
+        self.work
+            .house
             .store
             .write(move |sql| {
                 let at_ms = now_ms();
@@ -183,7 +185,7 @@ impl Ralph {
     }
 
     fn why_unaffordable(&self, profile: &Profile, expected_usd: f64) -> Option<String> {
-        let budget = &self.mission.budget;
+        let budget = &self.work.mission.budget;
         if budget.usd.is_some() && !profile.knows_its_cost() {
             return Some("it cannot tell its cost, and the session has a limit in USD".to_owned());
         }
@@ -194,7 +196,7 @@ impl Ralph {
         }
         // A summary is for the next iteration, and must not take its place.
         let next = self.cost_per_iteration(&self.agent).unwrap_or(0.0);
-        let spent = self.session.cost_usd + expected_usd + next;
+        let spent = self.work.session.cost_usd + expected_usd + next;
         let over = budget.usd.filter(|usd| spent > *usd);
         over.map(|usd| format!("the budget of {usd:.2} USD leaves no room for it"))
     }
@@ -231,7 +233,7 @@ impl Ralph {
         papers: &Papers,
     ) -> Result<Outcome> {
         let id = summary_turn(&subject.iteration);
-        let turn_record = self.house.turn_record(&id);
+        let turn_record = self.work.house.turn_record(&id);
         files::make_private_directory(&papers.room)?;
         // A running summarizer may still be reading its prompt.
         if process::look(&turn_record)? == Sighting::NeverStarted {
@@ -244,26 +246,26 @@ impl Ralph {
             before,
             keeps_calls: false,
         };
-        let agent = self.house.roster.hire(&subject.agent)?;
-        let timeout = self.house.config.defaults.summarizer_timeout;
+        let agent = self.work.house.roster.hire(&subject.agent)?;
+        let timeout = self.work.house.config.defaults.summarizer_timeout;
         let turn =
             |stop: watch::Receiver<bool>, reports: mpsc::Sender<agent::TurnReport>| agent::Turn {
                 id,
                 commission: agent::Commission {
                     workspace: papers.room.clone(),
-                    ..self.commission()
+                    ..self.work.commission()
                 },
                 prompt_file: papers.prompt.clone(),
                 output_file: papers.output.clone(),
                 turn_record,
-                timeout: self.time_within(timeout.into()),
+                timeout: self.work.time_within(timeout.into()),
                 silence: None,
                 environment: Vec::new(),
                 answer_schema: None,
                 stop,
                 reports,
             };
-        self.attend(&*agent, &account, turn).await
+        self.work.attend(&*agent, &account, turn).await
     }
 
     fn summary_prompt(&self, profile: &Profile) -> Result<String> {
@@ -273,20 +275,20 @@ impl Ralph {
             Prompt::Stdin | Prompt::File => (MAX_HEAD_BYTES, MAX_TAIL_BYTES),
         };
         let log = PathBuf::from(&last.output_file);
-        let prompt = self.house.prompts.summarizer(&SummarizerPrompt {
-            objective: self.mission.objective.clone(),
+        let prompt = self.work.house.prompts.summarizer(&SummarizerPrompt {
+            objective: self.work.mission.objective.clone(),
             number: last.number,
             verdict: last.verdict.map_or("under way", Verdict::as_str).to_owned(),
             transcript: files::read_ends(&log, head, tail)?,
             // Nobody who wrote any of it could know this line, so nothing in it can end it.
             boundary: new_id(),
         })?;
-        Ok(self.house.secrets.mask().text(&prompt).into_owned())
+        Ok(self.work.house.secrets.mask().text(&prompt).into_owned())
     }
 
     fn end_of(&self, outcome: &Outcome) -> SummaryEnd {
-        let text = without_promise(&outcome.final_text, &self.mission.promise);
-        let asked = *self.signals.stop.borrow();
+        let text = without_promise(&outcome.final_text, &self.work.mission.promise);
+        let asked = *self.work.signals.stop.borrow();
         match (outcome.end, &outcome.failure) {
             (TurnEnd::Stopped | TurnEnd::Overspent, _) if asked => SummaryEnd::Interrupted,
             (TurnEnd::Stopped | TurnEnd::Overspent, _) => {
@@ -312,35 +314,35 @@ impl Ralph {
     ) -> Result<()> {
         if let SummaryEnd::NotMade(reason) = &end {
             tracing::warn!(
-                session = self.session.id,
+                session = self.work.session.id,
                 "no summary by {}: {reason}",
                 subject.agent
             );
         }
         let turn = summary_turn(&subject.iteration);
         let interrupted = end == SummaryEnd::Interrupted;
-        let (claim, lease) = (self.claim.clone(), self.house.lease_until_ms());
-        let id = self.session.id.clone();
+        let (claim, lease) = (self.work.claim.clone(), self.work.house.lease_until_ms());
         self.summary = self
+            .work
             .house
             .store
             .write(move |sql| {
                 let at_ms = now_ms();
                 let times = (lease, at_ms - started_at_ms, at_ms);
                 summaries::end(sql, &claim, &subject, &end, charge, times)?;
-                summaries::last(sql, &id)
+                summaries::last(sql, &claim)
             })
             .await?;
         match interrupted {
             // It is run anew under the same name.
-            true => process::forget(&self.house.turn_record(&turn))?,
+            true => process::forget(&self.work.house.turn_record(&turn))?,
             false => self.recorded_turns.push(turn),
         }
         Ok(())
     }
 
     fn papers(&self, number: i64) -> Papers {
-        let logs = self.house.log_directory(&self.session.id);
+        let logs = self.work.house.log_directory(&self.work.session.id);
         Papers {
             prompt: logs.join(format!("{number:04}.summary.prompt.md")),
             output: logs.join(format!("{number:04}.summary.log")),

@@ -1,27 +1,23 @@
 //! The next turn: a new iteration with its prompt, or the one an earlier claimant left under way.
 
 use super::Ralph;
-use super::spend::stop_for;
 use crate::agent;
 use crate::clock::{new_id, now_ms};
 use crate::engine::prompt::{Answered, IterationPrompt};
+use crate::engine::work::stop_for;
 use crate::files;
+use crate::model::delegation::Spawn;
 use crate::model::handoff;
 use crate::model::iteration::Verdict;
 use crate::model::stop::Stop;
 use crate::store::iterations::{self, Iteration, NewIteration};
 use crate::store::ledger;
-use crate::store::sessions;
+use crate::workspace;
 use crate::workspace::letters::{self, Handoff};
-use crate::workspace::{self, protect};
 use anyhow::{Context, Result};
 use serde_json::Value as Json;
 use std::path::PathBuf;
-use std::time::Duration;
 use tokio::sync::{mpsc, watch};
-
-/// A turn whose budget of time is almost gone still gets this much, so that it can say a last word.
-const MIN_TURN: Duration = Duration::from_secs(1);
 
 /// Earlier iterations that a prompt tells of; more would crowd out the objective.
 const MAX_FACTS: usize = 50;
@@ -51,13 +47,13 @@ impl UnderWay {
     ) -> agent::Turn {
         agent::Turn {
             id: self.id.clone(),
-            commission: ralph.commission(),
+            commission: ralph.work.commission(),
             prompt_file: self.prompt_file.clone(),
             output_file: self.output_file.clone(),
-            turn_record: ralph.house.turn_record(&self.id),
-            timeout: ralph.time_for_a_turn(),
-            silence: ralph.mission.silence_timeout,
-            environment: ralph.mission.environment.clone(),
+            turn_record: ralph.work.house.turn_record(&self.id),
+            timeout: ralph.work.time_within(ralph.work.mission.iteration_timeout),
+            silence: ralph.work.mission.silence_timeout,
+            environment: ralph.work.mission.environment.clone(),
             answer_schema: None,
             stop,
             reports,
@@ -75,26 +71,31 @@ impl Ralph {
 
     async fn new_turn(&mut self) -> Result<Begun> {
         // The agent before may have removed its own floor.
-        workspace::prepare(&self.workspace)?;
-        self.remember_protected().await?;
-        letters::clear_question(&self.workspace);
-        let prompt = self.house.prompts.iteration(&self.prompt_values()?)?;
-        let prompt = self.house.secrets.mask().text(&prompt).into_owned();
+        workspace::prepare(&self.work.workspace)?;
+        self.work.remember_protected().await?;
+        letters::clear_requests(&self.work.workspace);
+        self.put_own_handoff()?;
+        let prompt = self.work.house.prompts.iteration(&self.prompt_values()?)?;
+        let prompt = self.work.house.secrets.mask().text(&prompt).into_owned();
         let number = self.history.last().map_or(1, |last| last.number + 1);
-        let logs = self.house.log_directory(&self.session.id);
+        let logs = self.work.house.log_directory(&self.work.session.id);
         files::make_private_directory(&logs)?;
-        let turn = UnderWay {
+        // Beside it, other tasks of a plan have logs of their own.
+        let stem = match &self.work.step {
+            Some(step) => format!("T{:03}.{number:04}", step.order),
+            None => format!("{number:04}"),
+        };
+        let mut turn = UnderWay {
             id: new_id(),
             number,
-            prompt_file: logs.join(format!("{number:04}.prompt.md")),
-            output_file: logs.join(format!("{number:04}.log")),
+            prompt_file: logs.join(format!("{stem}.prompt.md")),
+            output_file: logs.join(format!("{stem}.log")),
             prompt,
         };
         std::fs::write(&turn.prompt_file, &turn.prompt)
             .with_context(|| format!("cannot write the prompt {}", turn.prompt_file.display()))?;
         let new = NewIteration {
             id: turn.id.clone(),
-            number,
             agent: self.agent.clone(),
             prompt_file: turn.prompt_file.to_string_lossy().into_owned(),
             output_file: turn.output_file.to_string_lossy().into_owned(),
@@ -102,60 +103,27 @@ impl Ralph {
             reserve_usd: self.expected_cost(),
             started_at_ms: now_ms(),
         };
-        let (claim, lease) = (self.claim.clone(), self.house.lease_until_ms());
-        let layers = self.layers();
-        let refusal = self
+        let (claim, lease) = (self.work.claim.clone(), self.work.house.lease_until_ms());
+        let layers = self.work.layers();
+        let begun = self
+            .work
             .house
             .store
             .write_for_watchers(move |sql| {
                 let reserve_usd = new.reserve_usd.unwrap_or(0.0);
-                let refusal = ledger::refuse(sql, &layers, reserve_usd, new.started_at_ms)?;
-                if refusal.is_none() {
-                    iterations::begin(sql, &claim, &new, lease)?;
+                match ledger::refuse(sql, &layers, reserve_usd, new.started_at_ms)? {
+                    Some(refusal) => Ok(Err(refusal)),
+                    None => iterations::begin(sql, &claim, &new, lease).map(Ok),
                 }
-                Ok(refusal)
             })
             .await?;
-        Ok(refusal.map_or(Begun::Turn(turn), |refusal| Begun::Not(stop_for(refusal))))
-    }
-
-    /// For whom the programs of this session work.
-    pub(super) fn commission(&self) -> agent::Commission {
-        agent::Commission {
-            session_id: self.session.id.clone(),
-            task_id: self.claim.task_id.clone(),
-            iteration: self.session.iteration_count + 1,
-            workspace: self.workspace.clone(),
-        }
-    }
-
-    /// The time limit of a turn: its own, or what is left of the session's.
-    pub(super) fn time_for_a_turn(&self) -> Duration {
-        self.time_within(self.mission.iteration_timeout)
-    }
-
-    /// A time limit, cut to what is left of the session's.
-    pub(super) fn time_within(&self, own: Duration) -> Duration {
-        let Some(wall) = self.mission.budget.wall else {
-            return own;
-        };
-        let left_ms = wall.as_millis() - self.active_ms(now_ms());
-        own.min(Duration::from_millis(u64::try_from(left_ms).unwrap_or(0)).max(MIN_TURN))
-    }
-
-    /// Before the agent's first turn the protected files are as the user gave them.
-    async fn remember_protected(&mut self) -> Result<()> {
-        if self.mission.protect.is_empty() || self.session.protected.is_some() {
-            return Ok(());
-        }
-        let hashes = protect::snapshot(&self.workspace, &self.mission.protect)?;
-        let (id, stored) = (self.session.id.clone(), hashes.clone());
-        self.house
-            .store
-            .write(move |sql| sessions::set_protected(sql, &id, &stored))
-            .await?;
-        self.session.protected = Some(hashes);
-        Ok(())
+        Ok(match begun {
+            Ok(number) => {
+                turn.number = number;
+                Begun::Turn(turn)
+            }
+            Err(refusal) => Begun::Not(stop_for(refusal)),
+        })
     }
 
     fn prompt_values(&self) -> Result<IterationPrompt> {
@@ -172,37 +140,69 @@ impl Ralph {
             })
         });
         Ok(IterationPrompt {
-            objective: self.mission.objective.clone(),
+            objective: self.work.mission.objective.clone(),
+            step: self.orders.as_ref().map(|orders| orders.prompt.clone()),
             continuing: last.is_some()
-                || self.session.follows_session_id.is_some()
+                || self.work.session.follows_session_id.is_some()
                 || resumed.is_some(),
             handoff: resumed.as_ref().map(handoff::as_lines).unwrap_or_default(),
             handoff_problem: problem,
             previous: self.previous(),
             answers: answers.collect(),
+            sub_agent: self.sub_agent_report(),
+            spawn_problem: self.spawn_problem(),
+            sub_agents: self.sub_agents(),
             guidance: self.guidance.iter().map(|word| word.text.clone()).collect(),
-            verify: self.mission.verify.clone(),
+            // A plan is verified as a whole.
+            verify: match &self.orders {
+                Some(_) => None,
+                None => self.work.mission.verify.clone(),
+            },
             verify_failure: refuted.and_then(|last| last.verify_tail.clone()),
             facts: self.facts(),
-            iteration: self.session.iteration_count + 1,
-            max_iterations: self.session.max_iterations,
-            workspace: self.workspace.to_string_lossy().into_owned(),
-            promise: self.mission.promise.clone(),
+            iteration: self.work.session.iteration_count + 1,
+            max_iterations: self.work.session.max_iterations,
+            workspace: self.work.workspace.to_string_lossy().into_owned(),
+            promise: self.work.mission.promise.clone(),
         })
+    }
+
+    /// Whether others have worked in the workspace since the last turn, or may have.
+    fn shares_workspace(&self) -> bool {
+        let gave_away = |iteration: &Iteration| iteration.spawn.is_some();
+        self.work.has_company() || self.history.iter().any(gave_away)
+    }
+
+    /// What lies there may be another task's, or a sub-agent's; their snapshots stay in the rows, as this task's own do.
+    fn put_own_handoff(&self) -> Result<()> {
+        if !self.shares_workspace() {
+            return Ok(());
+        }
+        match self.last_good_handoff() {
+            Some(handoff) => letters::put_handoff(&self.work.workspace, &handoff),
+            None => {
+                letters::clear_handoff(&self.work.workspace);
+                Ok(())
+            }
+        }
+    }
+
+    fn last_good_handoff(&self) -> Option<Json> {
+        let mut newest_first = self.history.iter().rev();
+        newest_first.find_map(|iteration| iteration.handoff.clone())
     }
 
     /// The handoff to resume from: what the workspace holds, else the last good one; and what was wrong with the file.
     fn resumed_state(&self) -> (Option<Json>, Option<String>) {
-        let last_good = || {
-            self.history
-                .iter()
-                .rev()
-                .find_map(|iteration| iteration.handoff.clone())
-        };
-        match letters::read_handoff(&self.workspace) {
+        if self.shares_workspace() {
+            let last = self.history.last();
+            let problem = last.and_then(|last| last.handoff_problem.clone());
+            return (self.last_good_handoff(), problem);
+        }
+        match letters::read_handoff(&self.work.workspace) {
             Handoff::Good(handoff) => (Some(handoff), None),
-            Handoff::Broken(problem) => (last_good(), Some(problem)),
-            Handoff::None => (last_good(), None),
+            Handoff::Broken(problem) => (self.last_good_handoff(), Some(problem)),
+            Handoff::None => (self.last_good_handoff(), None),
         }
     }
 
@@ -216,12 +216,12 @@ impl Ralph {
         if earlier > 0 {
             facts.insert(0, format!("{earlier} runs before these are not listed"));
         }
-        if let Some(wall) = self.mission.budget.wall {
-            let left_s = (wall.as_millis() - self.active_ms(now_ms())).max(0) / 1000;
+        if let Some(wall) = self.work.mission.budget.wall {
+            let left_s = (wall.as_millis() - self.work.active_ms(now_ms())).max(0) / 1000;
             facts.push(format!("time left: {left_s} s of {wall}"));
         }
-        if let Some(usd) = self.mission.budget.usd {
-            let spent = self.session.cost_usd;
+        if let Some(usd) = self.work.mission.budget.usd {
+            let spent = self.work.session.cost_usd;
             facts.push(format!("spent: {spent:.2} of {usd:.2} USD"));
             if spent >= usd * 2.0 / 3.0 {
                 facts.push("two thirds of the budget are used: do what matters most, and leave a good handoff".to_owned());
@@ -242,6 +242,9 @@ fn fact_of(iteration: &Iteration) -> String {
         Some(true) => fact.push_str(", verification passed"),
         Some(false) => fact.push_str(", verification failed"),
         None => {}
+    }
+    if let Some(Spawn::Errand(errand)) = &iteration.spawn {
+        fact.push_str(&format!(", left work for {}", errand.agent));
     }
     if iteration.progressed == Some(false) {
         fact.push_str(", nothing changed");
