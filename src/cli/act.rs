@@ -1,18 +1,20 @@
-//! The verbs that act on a session: answer, pause, resume, cancel, retry, continue.
+//! The verbs that act on a session: answer, approve, reject, tell, pause, resume, cancel, retry, continue.
 //! They write rows; a daemon, if there is one, sees them and acts.
 
-use super::arguments::{Again, Answer, Pause, Tell, Which};
+use super::arguments::{Again, Answer, Pause, Reject, Tell, Which};
 use super::desk::Desk;
 use super::exit::{Exit, Failure};
 use super::output;
 use super::submit::{admit, announce, from_stdin, warn_without_daemon};
 use crate::clock::now_ms;
+use crate::model::id::short;
 use crate::model::request::Request;
-use crate::model::session::Trigger;
+use crate::model::session::{Control, SessionState, Trigger};
 use crate::queue::wake;
+use crate::store::Store;
 use crate::store::driver::Sql;
-use crate::store::guidance;
 use crate::store::sessions::{self, Applied, Session};
+use crate::store::{guidance, humans};
 use crate::trigger::answer as answers;
 use crate::trigger::intake::{After, Origin};
 use anyhow::{Context, Result, bail};
@@ -27,7 +29,61 @@ pub fn answer(desk: Desk, answer: Answer) -> Result<Exit> {
             answer: text,
         };
         let id = answers::give(&store, given).await?;
-        say(&desk, &id, "answered; it goes on")
+        let stands = stands(&store, &id).await?;
+        say(&desk, &id, &format!("answered; {stands}"))
+    })
+}
+
+pub fn approve(desk: Desk, which: &Which) -> Result<Exit> {
+    decide(desk, which, "approved", |sql, id| {
+        humans::approve(sql, id, now_ms())
+    })
+}
+
+pub fn reject(desk: Desk, reject: Reject) -> Result<Exit> {
+    let reason = reject.reason.map(|given| words(&desk, given)).transpose()?;
+    let reason = reason.map(|reason| reason.trim().to_owned());
+    decide(desk, &reject.which, "rejected", move |sql, id| {
+        humans::reject(sql, id, reason.as_deref(), now_ms())
+    })
+}
+
+fn decide(
+    desk: Desk,
+    which: &Which,
+    done: &str,
+    decision: impl Fn(&mut dyn Sql, &str) -> Result<()> + Send + 'static,
+) -> Result<Exit> {
+    let given = which.id.clone();
+    desk.block_on(async {
+        let store = desk.existing_store()?;
+        let id = store
+            .write(move |sql| {
+                let id = sessions::resolve(sql, &given)?;
+                decision(sql, &id)?;
+                Ok(id)
+            })
+            .await?;
+        let stands = stands(&store, &id).await?;
+        say(&desk, &id, &format!("{done}; {stands}"))
+    })
+}
+
+/// How a session goes on after a person's word.
+async fn stands(store: &Store, id: &str) -> Result<String> {
+    let wanted = id.to_owned();
+    let session = store
+        .read(move |sql| sessions::expect(sql, &wanted))
+        .await?;
+    let id = short(&session.id);
+    Ok(match (session.status, session.control) {
+        (SessionState::AwaitingHuman, None) => {
+            format!("it asks for something else too, see 'ralphd show {id}'")
+        }
+        (SessionState::Paused, _) | (_, Some(Control::Pause | Control::PauseNow)) => {
+            format!("it is paused: 'ralphd resume {id}' asks again, 'ralphd cancel {id}' ends it")
+        }
+        _ => "it goes on".to_owned(),
     })
 }
 

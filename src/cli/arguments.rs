@@ -56,6 +56,10 @@ pub enum Verb {
     Watch(WatchWhich),
     /// Answer the question a session waits on
     Answer(Answer),
+    /// Let the step run that a session asks about before it begins
+    Approve(Which),
+    /// Refuse that step; the session pauses, and asks again when it is resumed
+    Reject(Reject),
     /// Tell a session something; its next iteration reads it, and it does not end before
     Tell(Tell),
     /// Pause a session after its running iteration
@@ -64,10 +68,21 @@ pub enum Verb {
     Resume(Which),
     /// Cancel a session; a running agent is ended
     Cancel(Which),
-    /// Start a session's request afresh, in a new workspace
+    /// Start a session's request afresh, in a new workspace; a planned one is planned anew
     Retry(Again),
     /// Go on where an ended session stopped, in the same workspace with the same handoff
+    ///
+    /// A planned session is planned anew, by the same plan: key with the same inputs and datasets, in the workspace as it is now;
+    /// no task of the old plan is taken over.
     Continue(Again),
+    /// Show how a request would be worked through, without doing it
+    ///
+    /// For plan: auto, or a request that says nothing of a plan, the planner is really asked, which costs what it costs; for a
+    /// workflow nothing is asked. No session is left behind.
+    Plan(Box<Preview>),
+    /// List, check and run workflows: plans written by hand
+    #[command(subcommand)]
+    Workflow(Workflow),
     /// List the agents
     Agents,
     /// Write the commented reference configuration
@@ -91,6 +106,12 @@ pub enum Verb {
     /// Take one turn of a built-in agent (started by the daemon)
     #[command(hide = true)]
     Converse { journal: PathBuf },
+    /// Run one jq filter (started by the daemon)
+    #[command(hide = true)]
+    Transform {
+        memory_bytes: u64,
+        result_bytes: usize,
+    },
 }
 
 /// A session of one's own.
@@ -178,6 +199,16 @@ pub struct Answer {
     pub text: String,
 }
 
+/// A refusal.
+#[derive(Debug, Args)]
+pub struct Reject {
+    #[command(flatten)]
+    pub which: Which,
+    /// Why; - reads it from stdin
+    #[arg(value_name = "REASON")]
+    pub reason: Option<String>,
+}
+
 /// A word to a session.
 #[derive(Debug, Args)]
 pub struct Tell {
@@ -205,6 +236,44 @@ pub struct Again {
     pub which: Which,
     #[command(flatten)]
     pub options: RequestOptions,
+}
+
+/// What is to be planned.
+#[derive(Debug, Args)]
+pub struct Preview {
+    /// The request file; - reads it from stdin
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// What is to be done, when no file is given
+    #[arg(long, value_name = "TEXT", conflicts_with = "file")]
+    pub objective: Option<String>,
+    #[command(flatten)]
+    pub options: RequestOptions,
+}
+
+/// What to do with workflows.
+#[derive(Debug, Subcommand)]
+pub enum Workflow {
+    /// List them
+    List,
+    /// Say everything that is wrong with them
+    Check {
+        /// Names or files; all workflows when left out
+        #[arg(value_name = "NAME|FILE")]
+        which: Vec<String>,
+    },
+    /// Run one here and now, like 'ralphd run' with its plan
+    Run(Box<RunWorkflow>),
+}
+
+/// A run of a workflow.
+#[derive(Debug, Args)]
+pub struct RunWorkflow {
+    /// The workflow
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    #[command(flatten)]
+    pub wanted: Wanted,
 }
 
 /// Where the configuration goes.

@@ -54,14 +54,14 @@ async fn show(state: &Path) -> Result<Exit> {
     output::print_line(&format!("A daemon is running on {}", state.display()))?;
     drop_request(state)?;
     let mut session = None;
-    follow::follow(&house.store, None, 0, |event| {
-        if let Some(line) = follow::line_of(event) {
+    follow::follow(&house.store, follow::Whose::Everybodys, 0, |news| {
+        if let Some(line) = news.line() {
             output::print_line(&line)?;
         }
-        session = session.take().or_else(|| event.session_id.clone());
-        Ok(match event.kind.as_str() {
-            "session.completed" | "session.failed" | "session.cancelled" => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
+        session = session.take().or_else(|| news.event.session_id.clone());
+        Ok(match news.is_end() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         })
     })
     .await?;

@@ -6,6 +6,7 @@ use crate::agent::roster::Roster;
 use crate::config::{Config, Environment, paths};
 use crate::engine::House;
 use crate::engine::prompt::Prompts;
+use crate::engine::workflows::Workflows;
 use crate::files;
 use crate::process::Supervisor;
 use crate::secrets::Vault;
@@ -16,6 +17,9 @@ use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Beside the configuration file, or in the state directory where there is none.
+const WORKFLOWS: &str = "workflows";
 
 /// The opened configuration and state.
 pub struct Desk {
@@ -32,12 +36,16 @@ impl Desk {
     /// Reads the configuration and finds the state directory; nothing is made yet.
     pub fn open(global: Global) -> Result<Self> {
         let environment = Environment::of_process();
-        let loaded = Config::load(global.config.as_deref(), &environment)?;
+        let mut loaded = Config::load(global.config.as_deref(), &environment)?;
         let state = paths::state_directory(
             global.state.as_deref(),
             loaded.config.state.as_deref(),
             &environment,
         )?;
+        if let Some(beside) = loaded.file.as_deref().and_then(Path::parent) {
+            let workflows = &mut loaded.config.workflows.dir;
+            workflows.get_or_insert_with(|| beside.join(WORKFLOWS));
+        }
         Ok(Self {
             global,
             secrets: secrets(&loaded.config),
@@ -70,6 +78,11 @@ impl Desk {
             );
         }
         Ok(Store::open_as_is(&self.state)?.masking(self.secrets.clone()))
+    }
+
+    /// The workflows that are written by hand.
+    pub fn workflows(&self) -> Workflows {
+        workflows(&self.config, &self.state)
     }
 
     /// Everything a worker needs.
@@ -112,9 +125,19 @@ fn house_with(
         roster,
         secrets,
         prompts: Prompts::load(config.prompts.dir.as_deref())?,
+        workflows: workflows(&config, state),
         state: state.to_owned(),
         config,
     }))
+}
+
+fn workflows(config: &Config, state: &Path) -> Workflows {
+    Workflows {
+        directory: match &config.workflows.dir {
+            Some(directory) => directory.clone(),
+            None => state.join(WORKFLOWS),
+        },
+    }
 }
 
 /// A cassette must be new: two conversations on one would be played as a mixture of both.

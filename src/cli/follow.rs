@@ -1,9 +1,15 @@
 //! The history as it happens: events of all processes, in order and once each, and what each says to a person.
 
+mod steps;
+
 use super::output::{clock_time, cut, first_line};
+use crate::model::id::short;
 use crate::store::Store;
+use crate::store::driver::Sql;
 use crate::store::events::{self, Event};
+use crate::store::tasks::{self, Assignment};
 use anyhow::Result;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -13,22 +19,104 @@ const EVENTS_PER_LOOK: u32 = 256;
 /// The longest stranger's text inside a line.
 const MAX_TEXT_CHARS: usize = 200;
 
-/// Hands on the events after `after_seq`, of one session or of all, until `each` has enough.
+/// Whose history is followed.
+#[derive(Clone, Debug)]
+pub enum Whose {
+    Everybodys,
+    /// One session alone.
+    Session(String),
+    /// One session, and the sub-agents that work for it.
+    Tree(String),
+}
+
+/// An event, with what is needed to tell it.
+pub struct News {
+    pub event: Event,
+    /// The task it is about.
+    task: Option<Assignment>,
+    /// It happened to a sub-agent of the session that is followed.
+    of_sub_agent: bool,
+}
+
+impl News {
+    /// What happened after `seq`, oldest first.
+    pub fn after(sql: &mut dyn Sql, whose: &Whose, seq: i64, limit: u32) -> Result<Vec<News>> {
+        let page = match whose {
+            Whose::Everybodys => events::after(sql, None, seq, limit)?,
+            Whose::Session(session) => events::after(sql, Some(session), seq, limit)?,
+            Whose::Tree(session) => events::of_tree_after(sql, session, seq, limit)?,
+        };
+        let mut known: HashMap<String, Option<Assignment>> = HashMap::new();
+        let tell = |event: Event| {
+            let task = match task_of(&event) {
+                None => None,
+                Some(id) if known.contains_key(id) => known[id].clone(),
+                Some(id) => {
+                    let task = tasks::get(sql, id)?;
+                    known.insert(id.to_owned(), task.clone());
+                    task
+                }
+            };
+            let of_sub_agent = match whose {
+                Whose::Tree(session) => event.session_id.as_ref() != Some(session),
+                _ => false,
+            };
+            Ok(News {
+                event,
+                task,
+                of_sub_agent,
+            })
+        };
+        page.into_iter().map(tell).collect()
+    }
+
+    /// What it says to a person, without time and session; nothing where it only repeats another.
+    pub fn line(&self) -> Option<String> {
+        // The task that it works for tells of these.
+        let told = ["session.created", "session.completed"].contains(&self.event.kind.as_str());
+        if self.of_sub_agent && told {
+            return None;
+        }
+        let line = line_of(&self.event, self.task.as_ref())?;
+        let session = self.event.session_id.as_deref().map(short);
+        match session.filter(|_| self.of_sub_agent) {
+            Some(session) => Some(format!("[{session}] {line}")),
+            None => Some(line),
+        }
+    }
+
+    /// Whether the history of the session that is followed is over with it.
+    pub fn is_end(&self) -> bool {
+        !self.of_sub_agent && is_end(&self.event)
+    }
+
+    /// Whether that session cannot go on by itself any more.
+    pub fn is_rest(&self) -> bool {
+        self.is_end() || (!self.of_sub_agent && self.event.kind == "session.awaiting_human")
+    }
+}
+
+fn task_of(event: &Event) -> Option<&str> {
+    let told = event.data.get("task").and_then(serde_json::Value::as_str);
+    event.task_id.as_deref().or(told)
+}
+
+/// Hands on the events after `after_seq` until `each` has enough.
 pub async fn follow(
     store: &Store,
-    session: Option<&str>,
+    whose: Whose,
     after_seq: i64,
-    mut each: impl FnMut(&Event) -> Result<ControlFlow<()>>,
+    mut each: impl FnMut(&News) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     let mut seen = after_seq;
     loop {
-        let (about, from) = (session.map(str::to_owned), seen);
+        let (about, from) = (whose.clone(), seen);
         let page = store
-            .read(move |sql| events::after(sql, about.as_deref(), from, EVENTS_PER_LOOK))
+            .read(move |sql| News::after(sql, &about, from, EVENTS_PER_LOOK))
             .await?;
-        for event in &page {
-            seen = event.seq;
-            if each(event)?.is_break() {
+        for news in &page {
+            seen = news.event.seq;
+            if each(news)?.is_break() {
                 return Ok(());
             }
         }
@@ -38,17 +126,18 @@ pub async fn follow(
     }
 }
 
-/// Whether a session's history is over with this event.
-pub fn is_end(event: &Event) -> bool {
+fn is_end(event: &Event) -> bool {
     matches!(
         event.kind.as_str(),
         "session.completed" | "session.failed" | "session.cancelled"
     )
 }
 
-/// What an event says to a person, without time and session; nothing where it only repeats another.
-pub fn line_of(event: &Event) -> Option<String> {
-    let facts = Facts(event);
+fn line_of(event: &Event, task: Option<&Assignment>) -> Option<String> {
+    let facts = Facts { event, task };
+    if let Some(told) = facts.of_plan() {
+        return told;
+    }
     Some(match event.kind.as_str() {
         "session.created" => format!(
             "created for agent {}, from {}",
@@ -95,11 +184,14 @@ pub fn line_of(event: &Event) -> Option<String> {
 }
 
 /// The fields of an event's data, made harmless.
-struct Facts<'a>(&'a Event);
+struct Facts<'a> {
+    event: &'a Event,
+    task: Option<&'a Assignment>,
+}
 
 impl Facts<'_> {
     fn optional(&self, field: &str) -> Option<String> {
-        let text = first_line(self.0.data.get(field)?.as_str()?);
+        let text = first_line(self.event.data.get(field)?.as_str()?);
         Some(cut(&text, MAX_TEXT_CHARS)).filter(|text| !text.is_empty())
     }
 
@@ -121,12 +213,12 @@ impl Facts<'_> {
     }
 
     fn flag(&self, field: &str) -> Option<bool> {
-        self.0.data.get(field)?.as_bool()
+        self.event.data.get(field)?.as_bool()
     }
 
     fn number(&self) -> String {
         let number = self
-            .0
+            .event
             .data
             .get("number")
             .and_then(serde_json::Value::as_i64);
@@ -141,7 +233,12 @@ impl Facts<'_> {
     }
 
     fn why_executing(&self) -> &'static str {
-        match self.0.data.get("from").and_then(serde_json::Value::as_str) {
+        match self
+            .event
+            .data
+            .get("from")
+            .and_then(serde_json::Value::as_str)
+        {
             Some("awaiting_human") => "goes on with the answer",
             Some("paused") => "resumed",
             _ => "started",
@@ -160,13 +257,13 @@ impl Facts<'_> {
 
     fn parking(&self) -> Option<String> {
         let until = self
-            .0
+            .event
             .data
             .get("until_ms")
             .and_then(serde_json::Value::as_i64);
         match (until, self.optional("reason")) {
             (Some(until), _) => {
-                let line = format!("parked until {}", clock_time(until, self.0.at_ms));
+                let line = format!("parked until {}", clock_time(until, self.event.at_ms));
                 let reason = self.optional("reason").map(|reason| format!(", {reason}"));
                 Some(line + &reason.unwrap_or_default())
             }
@@ -198,13 +295,13 @@ impl Facts<'_> {
     fn change(&self) -> String {
         let to = self.text("to");
         let until = self
-            .0
+            .event
             .data
             .get("until_ms")
             .and_then(serde_json::Value::as_i64);
         match (self.optional("reason"), until) {
             (Some(reason), Some(until)) => {
-                let until = clock_time(until, self.0.at_ms);
+                let until = clock_time(until, self.event.at_ms);
                 format!("{reason} until {until}; going on with {to}")
             }
             _ => format!("{to} is free again; going on with {to}"),
@@ -223,7 +320,7 @@ impl Facts<'_> {
     fn question(&self) -> String {
         let mut line = format!("asks: {}", self.text("question"));
         let options = self
-            .0
+            .event
             .data
             .get("options")
             .and_then(serde_json::Value::as_array);

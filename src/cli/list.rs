@@ -9,7 +9,7 @@ use super::table::{Cell, Table};
 use crate::clock::now_ms;
 use crate::model::id::short;
 use crate::model::session::SessionState;
-use crate::store::sessions;
+use crate::store::sessions::{self, Session};
 use anyhow::{Result, anyhow};
 
 const TITLES: &[&str] = &["ID", "STATUS", "ITER", "AGENT", "AGE", "COST", "OBJECTIVE"];
@@ -80,6 +80,15 @@ fn row(standing: &Standing, now_ms: i64) -> Vec<Cell> {
         standing.worker().into(),
         output::age(now_ms - session.created_at_ms).into(),
         cost.into(),
-        output::first_line(&session.objective).into(),
+        objective(session).into(),
     ]
+}
+
+/// The work of a sub-agent is marked as a part of other work.
+fn objective(session: &Session) -> String {
+    let line = output::first_line(&session.objective);
+    match session.parent_session_id {
+        Some(_) => format!("↳ {line}"),
+        None => line,
+    }
 }

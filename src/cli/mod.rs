@@ -13,10 +13,13 @@ mod follow;
 mod init;
 mod list;
 mod logs;
+mod nearby;
 mod output;
+mod plan;
 mod reference;
 mod request;
 mod run;
+mod scratch;
 mod serve;
 mod show;
 mod status;
@@ -25,6 +28,7 @@ mod table;
 mod terminal;
 mod view;
 mod watch;
+mod workflow;
 
 pub use arguments::{Arguments, Verb};
 pub use exit::{Exit, Failure};
@@ -38,6 +42,12 @@ pub fn run(arguments: Arguments) -> Exit {
         // These need neither configuration nor state.
         Verb::Shim { record } => return Exit::Code(crate::process::shim_main(&record)),
         Verb::Converse { journal } => return Exit::Code(crate::agent::builtin::converse(&journal)),
+        Verb::Transform {
+            memory_bytes,
+            result_bytes,
+        } => {
+            return Exit::Code(crate::transform::transform_main(memory_bytes, result_bytes));
+        }
         Verb::Schema(what) => reference::schema(&what),
         Verb::Completions(shell) => reference::completions(&shell),
         Verb::Man(into) => reference::man(&into),
@@ -57,18 +67,23 @@ fn dispatch(desk: Desk, verb: Verb) -> anyhow::Result<Exit> {
         Verb::Logs(which) => logs::logs(desk, which),
         Verb::Watch(which) => watch::watch(desk, which),
         Verb::Answer(answer) => act::answer(desk, answer),
+        Verb::Approve(which) => act::approve(desk, &which),
+        Verb::Reject(reject) => act::reject(desk, reject),
         Verb::Tell(tell) => act::tell(desk, tell),
         Verb::Pause(pause) => act::pause(desk, pause),
         Verb::Resume(which) => act::resume(desk, &which),
         Verb::Cancel(which) => act::cancel(desk, &which),
         Verb::Retry(again) => act::retry(desk, again),
         Verb::Continue(again) => act::continue_session(desk, again),
+        Verb::Plan(wanted) => plan::plan(desk, *wanted),
+        Verb::Workflow(what) => workflow::workflow(desk, what),
         Verb::Agents => agents::agents(desk),
         Verb::Doctor(wanted) => doctor::doctor(desk, &wanted),
         Verb::Demo(demo) => demo::demo(desk, &demo),
         Verb::Db(what) => database::database(desk, what),
         Verb::Shim { .. }
         | Verb::Converse { .. }
+        | Verb::Transform { .. }
         | Verb::Schema(_)
         | Verb::Completions(_)
         | Verb::Man(_)

@@ -2,6 +2,7 @@
 //! Options are only another spelling of the same request: they are checked by the same rules.
 
 use super::exit::Failure;
+use super::nearby::seen_from;
 use crate::model::period::Period;
 use crate::model::request::{Budget, PromiseMatch, Request, Workspace};
 use anyhow::{Result, bail};
@@ -36,6 +37,9 @@ pub struct RequestOptions {
     /// How the work is planned: none, auto, or the name of a workflow
     #[arg(long, value_name = "PLAN")]
     pub plan: Option<String>,
+    /// What the workflow is given, as name=value (may be repeated)
+    #[arg(long = "inputs", visible_alias = "input", value_name = "NAME=VALUE", value_parser = label)]
+    pub inputs: Vec<(String, String)>,
     /// How much may happen without a person, 1 to 5
     #[arg(long, value_name = "LEVEL")]
     pub autonomy: Option<u8>,
@@ -84,8 +88,12 @@ pub struct RequestOptions {
 }
 
 impl RequestOptions {
-    /// These options as a request; given ones win over what `under` says.
+    /// These options as a request; given ones win over what `under` says. Datasets are seen from here.
     pub fn over(self, under: &Request) -> Request {
+        let datasets = match std::env::current_dir() {
+            Ok(here) => seen_from(&here, self.datasets),
+            Err(_) => self.datasets,
+        };
         let given = Request {
             objective: under.objective.clone(),
             agent: self.agent,
@@ -96,9 +104,10 @@ impl RequestOptions {
             protect: self.protect,
             budget: self.budget,
             plan: self.plan,
+            inputs: self.inputs.into_iter().collect::<BTreeMap<_, _>>(),
             autonomy: self.autonomy,
             workspace: self.workspace,
-            datasets: self.datasets,
+            datasets,
             priority: self.priority,
             not_before: self.not_before,
             labels: self.labels.into_iter().collect::<BTreeMap<_, _>>(),

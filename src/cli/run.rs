@@ -3,19 +3,22 @@
 use super::arguments::Wanted;
 use super::desk::{Desk, make_cassette};
 use super::exit::{Exit, Failure};
+use super::follow::{News, Whose};
+use super::submit;
 use super::submit::{conclude, read_request};
-use super::{follow, submit};
 use crate::clock::now_ms;
 use crate::engine::House;
+use crate::model::event::EventType;
+use crate::model::request::Request;
 use crate::model::session::{SessionState, Trigger};
 use crate::queue::{Scheduler, identity, wake};
 use crate::report;
-use crate::store::events;
 use crate::store::sessions::{self, Created, Session};
 use crate::store::tasks::{Birthright, Claim};
 use crate::store::workers::{self, Role};
 use crate::trigger::intake::{Origin, Reception};
 use anyhow::{Result, bail};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
@@ -29,8 +32,18 @@ const EVENT_BATCH: u32 = 500;
 pub fn run(desk: Desk, wanted: Wanted) -> Result<Exit> {
     let (request, stem) = read_request(&desk, wanted.file.as_deref(), wanted.objective)?;
     let request = wanted.options.over(&request);
+    run_request(desk, request, stem, wanted.record.as_deref())
+}
+
+/// Runs a request to its end; `stem` is that of its answer.
+pub fn run_request(
+    desk: Desk,
+    request: Request,
+    stem: Option<String>,
+    record: Option<&Path>,
+) -> Result<Exit> {
     desk.block_on(async {
-        let house = desk.house_recording(wanted.record.as_deref())?;
+        let house = desk.house_recording(record)?;
         let worker = identity::of_this_process(Role::Run);
         let worker_id = worker.id.clone();
         let origin = Origin {
@@ -42,7 +55,7 @@ pub fn run(desk: Desk, wanted: Wanted) -> Result<Exit> {
             ..Origin::new(Trigger::Cli)
         };
         let new = Reception::from(&*house).prepare(request, origin)?;
-        if let Some(file) = &wanted.record {
+        if let Some(file) = record {
             ensure_recordable(&house, &new.agent)?;
             make_cassette(file)?;
         }
@@ -87,10 +100,7 @@ async fn work(desk: &Desk, house: &Arc<House>, claim: Claim) -> Result<Exit> {
     let (down, shutdown) = watch::channel(false);
     let id = claim.session_id.clone();
     let scheduler = tokio::spawn(Scheduler::for_claim(house.clone(), claim, shutdown).run());
-    let mut progress = Progress {
-        seq: 0,
-        quiet: desk.global.quiet || desk.global.json,
-    };
+    let mut progress = Progress::new(desk, None);
     let mut news = house.store.news();
     let mut interrupted = false;
     let session = loop {
@@ -98,6 +108,9 @@ async fn work(desk: &Desk, house: &Arc<House>, claim: Claim) -> Result<Exit> {
         let session = progress.look(house, &id).await?;
         if session.status.is_terminal() || session.status == SessionState::AwaitingHuman {
             break session;
+        }
+        if let Some(asking) = asking_below(house, &id).await? {
+            break asking;
         }
         tokio::select! {
             _ = news.changed() => {}
@@ -110,8 +123,17 @@ async fn work(desk: &Desk, house: &Arc<House>, claim: Claim) -> Result<Exit> {
     scheduler.await?;
     report::write_owed(house).await?;
     wake::ring(&desk.state);
-    let exit = conclude(desk, &session)?;
+    let exit = conclude(desk, &house.store, &session).await?;
     Ok(if interrupted { Exit::Interrupted } else { exit })
+}
+
+/// A sub-agent that waits for a person: nobody here can answer.
+async fn asking_below(house: &House, id: &str) -> Result<Option<Session>> {
+    let id = id.to_owned();
+    house
+        .store
+        .read(move |sql| sessions::asking_below(sql, &id))
+        .await
 }
 
 async fn cancel(house: &House, id: &str) -> Result<bool> {
@@ -125,26 +147,41 @@ async fn cancel(house: &House, id: &str) -> Result<bool> {
 }
 
 /// Prints what happens, each event once.
-struct Progress {
+pub struct Progress {
     seq: i64,
     quiet: bool,
+    /// After an event of this type nothing is told.
+    last: Option<EventType>,
 }
 
 impl Progress {
-    async fn look(&mut self, house: &House, id: &str) -> Result<Session> {
+    /// Tells what happens up to an event of the type `last`, or to the end; nothing to whoever wants quiet or JSON.
+    pub fn new(desk: &Desk, last: Option<EventType>) -> Self {
+        Self {
+            seq: 0,
+            quiet: desk.global.quiet || desk.global.json,
+            last,
+        }
+    }
+
+    /// Prints what is new of a session, and says how it stands.
+    pub async fn look(&mut self, house: &House, id: &str) -> Result<Session> {
         let (seq, session) = (self.seq, id.to_owned());
         let (news, session) = house
             .store
             .read(move |sql| {
-                let news = events::after(sql, Some(&session), seq, EVENT_BATCH)?;
+                let news = News::after(sql, &Whose::Tree(session.clone()), seq, EVENT_BATCH)?;
                 Ok((news, sessions::expect(sql, &session)?))
             })
             .await?;
-        for event in &news {
-            self.seq = event.seq;
-            if let Some(line) = follow::line_of(event).filter(|_| !self.quiet) {
+        for told in &news {
+            self.seq = told.event.seq;
+            if let Some(line) = told.line().filter(|_| !self.quiet) {
                 eprintln!("{line}");
             }
+            self.quiet |= self
+                .last
+                .is_some_and(|last| last.as_str() == told.event.kind);
         }
         Ok(session)
     }

@@ -1,10 +1,13 @@
 //! `ralphd show ID`: everything a person wants to know of one session, and what to do next. It only looks.
 
+mod plan;
+
 use super::arguments::Which;
 use super::desk::Desk;
 use super::exit::Exit;
 use super::output::{self, Look, Style, harmless, harmless_lines};
 use super::status::{Standing, why_it_ended};
+use super::submit::ways_to_answer;
 use super::table::{Cell, Table};
 use crate::clock::now_ms;
 use crate::model::id::short;
@@ -15,13 +18,14 @@ use crate::store::driver::Sql;
 use crate::store::humans::{self, HumanRequest, HumanStatus};
 use crate::store::iterations::{self, Iteration};
 use crate::store::sessions;
-use crate::store::tasks::{self, Task};
+use crate::store::tasks::{self, Assignment};
 use anyhow::Result;
 use serde_json::json;
 use std::path::Path;
 
 const TITLES: &[&str] = &[
     "#",
+    "TASK",
     "AGENT",
     "VERDICT",
     "COUNTED",
@@ -35,7 +39,9 @@ const TITLES: &[&str] = &[
 /// All rows of one session.
 struct Whole {
     standing: Standing,
-    tasks: Vec<Task>,
+    tasks: Vec<Assignment>,
+    /// Sessions of sub-agents.
+    children: Vec<Standing>,
     iterations: Vec<Iteration>,
     humans: Vec<HumanRequest>,
 }
@@ -49,6 +55,7 @@ pub fn show(desk: Desk, which: &Which) -> Result<Exit> {
         output::print_json(&json!({
             "session": whole.standing,
             "tasks": whole.tasks,
+            "children": whole.children,
             "iterations": whole.iterations,
             "humans": whole.humans,
         }))?;
@@ -62,9 +69,20 @@ impl Whole {
     fn find(sql: &mut dyn Sql, given: &str) -> Result<Self> {
         let id = sessions::resolve(sql, given)?;
         let session = sessions::expect(sql, &id)?;
+        let standing = Standing::of(sql, session)?;
+        let children = sessions::of_parent(sql, &id)?.into_iter();
+        let children = children
+            .map(|child| Standing::of(sql, child))
+            .collect::<Result<_>>()?;
+        // The task that plans the others is no task to whoever asked for the work.
+        let tasks = match standing.planned {
+            Some(_) => tasks::planned(sql, &id)?,
+            None => tasks::all(sql, &id)?,
+        };
         Ok(Self {
-            standing: Standing::of(sql, session)?,
-            tasks: tasks::of_session(sql, &id)?,
+            standing,
+            tasks,
+            children,
             iterations: iterations::of_session(sql, &id)?,
             humans: humans::of_session(sql, &id)?,
         })
@@ -74,10 +92,21 @@ impl Whole {
         let mut lines = self.facts(state, look, now_ms);
         let session = &self.standing.session;
         section(&mut lines, look, "Objective", &session.objective);
+        let planned = self.planned();
+        if let Some(summary) = self.plan_summary() {
+            section(&mut lines, look, "Plan", summary);
+        }
+        if !planned.is_empty() {
+            lines.extend([String::new(), look.paint(Style::Bold, "Tasks")]);
+            lines.extend(plan::tasks(planned, now_ms).lines(look));
+        }
+        if !self.children.is_empty() {
+            lines.extend([String::new(), look.paint(Style::Bold, "Sub-agents")]);
+            lines.extend(plan::children(&self.children, planned, now_ms).lines(look));
+        }
         if !self.iterations.is_empty() {
             lines.extend([String::new(), look.paint(Style::Bold, "Iterations")]);
-            let table = iteration_table(&self.iterations, &session.agent, now_ms);
-            lines.extend(table.lines(look));
+            lines.extend(self.iteration_table(now_ms).lines(look));
         }
         if !self.humans.is_empty() {
             lines.extend([String::new(), look.paint(Style::Bold, "Questions")]);
@@ -90,6 +119,7 @@ impl Whole {
         if let Some(answer) = &session.final_answer {
             let title = match session.status {
                 SessionState::Completed => "Answer",
+                _ if self.standing.planned.is_some() => "So far",
                 _ => "Last words",
             };
             section(&mut lines, look, title, answer);
@@ -106,7 +136,10 @@ impl Whole {
     fn facts(&self, state: &Path, look: &Look, now_ms: i64) -> Vec<String> {
         let session = &self.standing.session;
         let (status, style) = self.standing.in_words(now_ms);
-        let reason = |reason| reason_in_words(reason, session.end_detail.as_deref());
+        let reason = |reason| match (reason, &self.standing.planned) {
+            (EndReason::Completed, Some(_)) => "the plan was worked through".to_owned(),
+            _ => reason_in_words(reason, session.end_detail.as_deref()),
+        };
         let iterations = format!("{} of {}", session.iteration_count, session.max_iterations);
         let trigger = format!("{} ({})", session.trigger, session.origin);
         let cost = (session.cost_usd > 0.0).then(|| output::money(session.cost_usd));
@@ -116,7 +149,9 @@ impl Whole {
             ("status", Some(status), style),
             ("reason", session.end_reason.map(reason), Style::Plain),
             ("agent", Some(self.worker(now_ms)), Style::Plain),
+            ("tasks", self.standing.progress(), Style::Plain),
             ("iterations", Some(iterations), Style::Plain),
+            ("parent", session.parent_session_id.clone(), Style::Plain),
             ("trigger", Some(trigger), Style::Plain),
             ("follows", session.follows_session_id.clone(), Style::Plain),
         ];
@@ -181,24 +216,70 @@ impl Whole {
         ]
     }
 
+    /// The tasks of the plan; none of a plain session.
+    fn planned(&self) -> &[Assignment] {
+        match self.standing.planned {
+            Some(_) => &self.tasks,
+            None => &[],
+        }
+    }
+
+    fn plan_summary(&self) -> Option<&str> {
+        let plan = self.standing.session.plan.as_ref()?;
+        plan["plan_summary"]
+            .as_str()
+            .filter(|summary| !summary.trim().is_empty())
+    }
+
+    fn was_rejected(&self) -> bool {
+        let context = self.standing.session.human_context.as_ref();
+        context.is_some_and(|context| context.get("rejected").is_some())
+    }
+
+    fn iteration_table(&self, now_ms: i64) -> Table {
+        let mut table = Table::new(TITLES, TITLES.len() - 1);
+        let own = &self.standing.session.agent;
+        let taker = |iteration: &Iteration| match (&iteration.agent, plan::role_of(iteration)) {
+            (agent, Some(role)) => {
+                format!("{} as {role}", agent.as_ref().unwrap_or(own)).replace('_', " ")
+            }
+            (agent, None) => agent.clone().unwrap_or_else(|| own.to_owned()),
+        };
+        // A column that is empty throughout is left out.
+        let alone = self
+            .iterations
+            .iter()
+            .all(|iteration| taker(iteration) == *own);
+        for iteration in &self.iterations {
+            let agent = if alone {
+                String::new()
+            } else {
+                taker(iteration)
+            };
+            let task = plan::order_of(self.planned(), &iteration.task_id);
+            table.row(iteration_row(
+                iteration,
+                task.unwrap_or_default(),
+                agent,
+                now_ms,
+            ));
+        }
+        table
+    }
+
     /// What a person can do now.
     fn way_on(&self) -> Vec<String> {
         let session = &self.standing.session;
         let id = short(&session.id);
         match (session.status, session.end_reason) {
             (SessionState::AwaitingHuman, _) => {
-                let waiting = self
-                    .humans
-                    .iter()
-                    .find(|asked| asked.status == HumanStatus::Waiting);
-                let options = waiting.is_some_and(|asked| !asked.options.is_empty());
-                let number = if options {
-                    " (or the number of an option)"
-                } else {
-                    ""
-                };
-                vec![format!("answer it: ralphd answer {id} \"…\"{number}")]
+                let waiting = |asked: &&HumanRequest| asked.status == HumanStatus::Waiting;
+                ways_to_answer(id, self.humans.iter().find(waiting))
             }
+            (SessionState::Paused, _) if self.was_rejected() => vec![
+                format!("be asked again: ralphd resume {id}"),
+                format!("end it:         ralphd cancel {id}"),
+            ],
             (SessionState::Paused, _) => vec![format!("go on: ralphd resume {id}")],
             (_, Some(reason)) if reason.is_limit() => vec![
                 format!("go on from here: ralphd continue {id} --max-iterations 10"),
@@ -225,23 +306,7 @@ fn section(lines: &mut Vec<String>, look: &Look, title: &str, text: &str) {
     lines.extend(harmless_lines(text.trim()).lines().map(str::to_owned));
 }
 
-fn iteration_table(iterations: &[Iteration], own: &str, now_ms: i64) -> Table {
-    let mut table = Table::new(TITLES, TITLES.len() - 1);
-    let taker = |iteration: &Iteration| iteration.agent.clone().unwrap_or_else(|| own.to_owned());
-    // A column that is empty throughout is left out.
-    let alone = iterations.iter().all(|iteration| taker(iteration) == own);
-    for iteration in iterations {
-        let agent = if alone {
-            String::new()
-        } else {
-            taker(iteration)
-        };
-        table.row(iteration_row(iteration, agent, now_ms));
-    }
-    table
-}
-
-fn iteration_row(iteration: &Iteration, agent: String, now_ms: i64) -> Vec<Cell> {
+fn iteration_row(iteration: &Iteration, task: String, agent: String, now_ms: i64) -> Vec<Cell> {
     let (verdict, style) = match iteration.verdict {
         None => ("under way", Style::Active),
         Some(verdict @ Verdict::Promised) => (verdict.as_str(), Style::Good),
@@ -273,6 +338,7 @@ fn iteration_row(iteration: &Iteration, agent: String, now_ms: i64) -> Vec<Cell>
     let cost = iteration.cost_usd.map(output::money).unwrap_or_default();
     vec![
         iteration.number.to_string().into(),
+        task.into(),
         agent.into(),
         (verdict.to_owned(), style).into(),
         counted.into(),
@@ -291,12 +357,17 @@ fn question_lines(asked: &HumanRequest, now_ms: i64) -> Vec<String> {
         output::local_time(asked.asked_at_ms)
     )];
     if let Some(error) = &asked.error {
-        lines.push(format!("    because: {}", harmless(error)));
+        let error = harmless_lines(error.trim()).replace('\n', "\n             ");
+        lines.push(format!("    because: {error}"));
     }
     for (position, option) in asked.options.iter().enumerate() {
         lines.push(format!("    [{}] {}", position + 1, harmless(option)));
     }
     lines.push(match (&asked.answer, asked.status) {
+        (Some(reason), HumanStatus::Rejected) => format!(
+            "    rejected: {}",
+            harmless_lines(reason).replace('\n', "\n    ")
+        ),
         (Some(answer), _) => format!(
             "    answered: {}",
             harmless_lines(answer).replace('\n', "\n    ")

@@ -3,22 +3,27 @@
 
 use super::output::{Style, clock_time, cut, first_line};
 use crate::model::session::{Control, EndReason, SessionState, Verified};
-use crate::model::task::TaskState;
+use crate::model::task::{TaskKind, TaskState};
 use crate::store::driver::Sql;
+use crate::store::plans;
 use crate::store::sessions::Session;
 use crate::store::tasks::{self, Task};
 use anyhow::Result;
+use std::collections::HashMap;
 
 /// The longest part of a reason or question inside a status.
 const MAX_REASON_CHARS: usize = 40;
 
-/// A session with its first task, which in a plain session is the only one.
+/// A session with the task that says most of how it stands: in a plain session the only one.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Standing {
     #[serde(flatten)]
     pub session: Session,
     #[serde(skip)]
     pub task: Option<Task>,
+    /// How many tasks of its plan are in each state, for a planned session.
+    #[serde(skip)]
+    pub planned: Option<HashMap<TaskState, i64>>,
     pub parked_until_ms: Option<i64>,
     pub parked_reason: Option<String>,
     /// Who works on it, or did so last: its own agent, or one that stands in while a limit shuts that out.
@@ -26,16 +31,27 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Adds to a session what its task tells.
+    /// Adds to a session what its tasks tell.
     pub fn of(sql: &mut dyn Sql, session: Session) -> Result<Self> {
-        let task = tasks::of_session(sql, &session.id)?.into_iter().next();
+        let first = tasks::first(sql, &session.id)?;
+        let (planned, task) = match first {
+            Some(own) if own.task_type == TaskKind::Plan => {
+                let stands = plans::stands(sql, &session.id)?;
+                let task = telling(sql, &session, own, &stands)?;
+                (Some(stands), Some(task))
+            }
+            first => (None, first),
+        };
         let parked_until_ms = task.as_ref().and_then(|task| task.parked_until_ms);
         let parked_reason = task.as_ref().and_then(|task| task.parked_reason.clone());
+        // The agents of a plan's tasks stand in for nobody.
         let current_agent = task.as_ref().and_then(|task| task.agent.clone());
+        let current_agent = current_agent.filter(|_| planned.is_none());
         Ok(Self {
             current_agent: current_agent.unwrap_or_else(|| session.agent.clone()),
             session,
             task,
+            planned,
             parked_until_ms,
             parked_reason,
         })
@@ -53,7 +69,32 @@ impl Standing {
     /// Somebody works on it right now.
     pub fn runs(&self) -> bool {
         let running = |task: &Task| task.status == TaskState::Running;
-        self.task.as_ref().is_some_and(running) && !self.session.status.is_terminal()
+        let any = self.count(TaskState::Running) > 0 || self.task.as_ref().is_some_and(running);
+        any && !self.session.status.is_terminal()
+    }
+
+    fn count(&self, state: TaskState) -> i64 {
+        let stands = self.planned.as_ref();
+        stands
+            .and_then(|stands| stands.get(&state).copied())
+            .unwrap_or(0)
+    }
+
+    /// How far a plan is, `2 of 5 tasks done`; nothing where there is none yet.
+    pub fn progress(&self) -> Option<String> {
+        self.session
+            .plan
+            .as_ref()
+            .filter(|_| self.planned.is_some())?;
+        let session = &self.session;
+        let failed = match session.failed_task_count {
+            0 => String::new(),
+            count => format!(", {count} failed"),
+        };
+        Some(format!(
+            "{} of {} tasks done{failed}",
+            session.completed_task_count, session.task_count
+        ))
     }
 
     /// The status in a few words, and how it looks.
@@ -73,10 +114,27 @@ impl Standing {
                 let asks = cut(&self.question(), MAX_REASON_CHARS);
                 (format!("asks: {asks}"), Style::Notice)
             }
-            (SessionState::Paused, _) => ("paused".to_owned(), Style::Notice),
-            (status, _) => self
-                .queued(now_ms)
-                .unwrap_or((status.to_string(), Style::Active)),
+            (SessionState::Paused, _) => (self.pause_in_words(), Style::Notice),
+            (status, _) => self.queued(now_ms).unwrap_or_else(|| {
+                let progress = self
+                    .progress()
+                    .filter(|_| status == SessionState::Executing);
+                (
+                    progress.unwrap_or_else(|| status.to_string()),
+                    Style::Active,
+                )
+            }),
+        }
+    }
+
+    fn pause_in_words(&self) -> String {
+        let context = self.session.human_context.as_ref();
+        match context.and_then(|context| context.get("rejected")) {
+            None => "paused".to_owned(),
+            Some(reason) => match reason.as_str().map(first_line) {
+                Some(reason) => format!("paused, rejected: {}", cut(&reason, MAX_REASON_CHARS)),
+                None => "paused, rejected".to_owned(),
+            },
         }
     }
 
@@ -109,6 +167,25 @@ impl Standing {
         };
         Some((words, Style::Dim))
     }
+}
+
+/// The task of a plan that says what the session waits for: its own, or while others are to be done and none of them runs, the one
+/// that will be next.
+fn telling(
+    sql: &mut dyn Sql,
+    session: &Session,
+    own: Task,
+    stands: &HashMap<TaskState, i64>,
+) -> Result<Task> {
+    let some = |state| stands.get(&state).is_some_and(|count| *count > 0);
+    let idle = session.status == SessionState::Executing && !some(TaskState::Running);
+    if own.status != TaskState::WaitingDependency || !idle || !some(TaskState::Pending) {
+        return Ok(own);
+    }
+    let all = tasks::of_session(sql, &session.id)?.into_iter();
+    let waiting = all.filter(|task| task.status == TaskState::Pending);
+    let next = waiting.min_by_key(|task| (task.waits_for.is_some(), task.parked_until_ms));
+    Ok(next.unwrap_or(own))
 }
 
 fn completed(verified: Option<Verified>) -> (String, Style) {

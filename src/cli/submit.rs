@@ -3,6 +3,7 @@
 use super::arguments::Submitted;
 use super::desk::Desk;
 use super::exit::{Exit, Failure};
+use super::nearby::seen_from;
 use super::{follow, output};
 use crate::agent::roster::Roster;
 use crate::daemon;
@@ -13,6 +14,7 @@ use crate::model::session::{SessionState, Trigger};
 use crate::process::Supervisor;
 use crate::queue::wake;
 use crate::store::Store;
+use crate::store::humans::{self, HumanKind, HumanRequest};
 use crate::store::sessions::{self, Created, Session};
 use crate::trigger::intake::{Origin, Reception, parse};
 use anyhow::{Context, Result, bail};
@@ -57,6 +59,7 @@ pub async fn admit(
         roster: &roster,
         state: &desk.state,
         store,
+        workflows: &desk.workflows(),
     };
     let created = reception.admit(request, origin).await?;
     wake::ring(&desk.state);
@@ -94,26 +97,23 @@ pub async fn wait_for(desk: &Desk, store: &Store, id: &str) -> Result<Exit> {
     let mut stands = look(store, &session).await?;
     if !is_settled(&stands) {
         let quiet = desk.global.quiet || desk.global.json;
-        follow::follow(store, Some(id), 0, |event| {
-            if let Some(line) = follow::line_of(event).filter(|_| !quiet) {
+        follow::follow(store, follow::Whose::Tree(session.clone()), 0, |news| {
+            if let Some(line) = news.line().filter(|_| !quiet) {
                 eprintln!("{line}");
             }
-            Ok(match event.kind.as_str() {
-                "session.completed"
-                | "session.failed"
-                | "session.cancelled"
-                | "session.awaiting_human" => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
+            Ok(match news.is_rest() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
             })
         })
         .await?;
         stands = look(store, &session).await?;
     }
-    conclude(desk, &stands)
+    conclude(desk, store, &stands).await
 }
 
 /// Prints the answer, or what stands in its place, and finds the exit code.
-pub fn conclude(desk: &Desk, session: &Session) -> Result<Exit> {
+pub async fn conclude(desk: &Desk, store: &Store, session: &Session) -> Result<Exit> {
     if desk.global.json {
         output::print_json(session)?;
         return Ok(Exit::of_session(session));
@@ -124,15 +124,16 @@ pub fn conclude(desk: &Desk, session: &Session) -> Result<Exit> {
             output::print_line(session.final_answer.as_deref().unwrap_or_default())?
         }
         SessionState::AwaitingHuman => {
-            let question = session
-                .human_context
-                .as_ref()
-                .and_then(|context| context["question"].as_str());
+            let asking = session.id.clone();
+            let asked = store.read(move |sql| humans::waiting(sql, &asking)).await?;
+            let question = asked.as_ref().map(|asked| asked.question.as_str());
             eprintln!(
                 "ralphd: session {id} asks: {}",
-                output::harmless(question.unwrap_or_default())
+                output::harmless_lines(question.unwrap_or_default())
             );
-            eprintln!("ralphd: answer with 'ralphd answer {id} TEXT'");
+            for way in ways_to_answer(id, asked.as_ref()) {
+                eprintln!("ralphd: {way}");
+            }
         }
         SessionState::Cancelled => {
             eprintln!("ralphd: session {id} was cancelled; go on with 'ralphd continue {id}'");
@@ -155,6 +156,20 @@ pub fn conclude(desk: &Desk, session: &Session) -> Result<Exit> {
     Ok(Exit::of_session(session))
 }
 
+/// What a person can do about what is asked.
+pub fn ways_to_answer(id: &str, asked: Option<&HumanRequest>) -> Vec<String> {
+    match asked {
+        Some(asked) if asked.kind == HumanKind::Gate => vec![
+            format!("let it run with 'ralphd approve {id}'"),
+            format!("or refuse it with 'ralphd reject {id} REASON'"),
+        ],
+        Some(asked) if !asked.options.is_empty() => vec![format!(
+            "answer with 'ralphd answer {id} TEXT', or the number of an option"
+        )],
+        _ => vec![format!("answer with 'ralphd answer {id} TEXT'")],
+    }
+}
+
 async fn look(store: &Store, id: &str) -> Result<Session> {
     let id = id.to_owned();
     store.read(move |sql| sessions::expect(sql, &id)).await
@@ -175,7 +190,7 @@ fn not_taken(path: &Path, problem: Unreadable) -> Failure {
     })
 }
 
-/// The request of a file, of stdin, or of a plain objective; and the stem for its answer.
+/// The request of a file, of stdin, or of a plain objective; and the stem for its answer. Datasets are seen from the file, or from here.
 pub fn read_request(
     desk: &Desk,
     file: Option<&Path>,
@@ -183,15 +198,18 @@ pub fn read_request(
 ) -> Result<(Request, Option<String>)> {
     let max_bytes = desk.config.inbox.max_bytes;
     match (file, objective) {
-        (Some(path), _) if path == Path::new("-") => Ok((parse(&from_stdin(max_bytes)?)?, None)),
+        (Some(path), _) if path == Path::new("-") => {
+            Ok((seen(Path::new(""), parse(&from_stdin(max_bytes)?)?), None))
+        }
         (Some(path), _) => {
             let bytes =
                 read_regular(path, max_bytes).map_err(|problem| not_taken(path, problem))?;
             let text = String::from_utf8(bytes)
                 .map_err(|_| Failure(format!("{} is not UTF-8", path.display())))?;
             let request = parse(&text).with_context(|| format!("{}", path.display()))?;
+            let beside = path.parent().unwrap_or(Path::new(""));
             Ok((
-                request,
+                seen(beside, request),
                 path.file_stem()
                     .map(|stem| stem.to_string_lossy().into_owned()),
             ))
@@ -211,11 +229,18 @@ pub fn read_request(
             ))
         }
         (None, None) if !std::io::stdin().is_terminal() => {
-            Ok((parse(&from_stdin(max_bytes)?)?, None))
+            Ok((seen(Path::new(""), parse(&from_stdin(max_bytes)?)?), None))
         }
         (None, None) => bail!(Failure(
             "say what is to be done: give an objective, a file, or - for stdin".to_owned()
         )),
+    }
+}
+
+fn seen(from: &Path, request: Request) -> Request {
+    Request {
+        datasets: seen_from(from, request.datasets),
+        ..request
     }
 }
 

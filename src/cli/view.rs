@@ -5,6 +5,7 @@ use super::output::{self, Look, Style, cut, harmless};
 use super::status::Standing;
 use crate::files;
 use crate::model::id::short;
+use crate::model::session::SessionState;
 use crate::store::driver::Sql;
 use crate::store::iterations::{self, Iteration};
 use crate::store::sessions::{self, Session};
@@ -192,8 +193,8 @@ impl Frame {
             Piece::whole(mark, Style::Active),
             Piece::whole(short(&session.id), Style::Bold),
             Piece::cuttable(status, style),
-            Piece::whole(progress(session, runs), Style::Plain),
-            Piece::whole(bar(session), Style::Active),
+            Piece::whole(progress(&glance.standing, runs), Style::Plain),
+            Piece::whole(bar(&glance.standing), Style::Active),
             Piece::whole(output::duration(until - since), Style::Plain),
             Piece::whole(glance.standing.worker(), Style::Dim),
         ];
@@ -209,10 +210,7 @@ impl Frame {
         self.fit(&[
             Piece::whole("·", Style::Dim),
             Piece::whole(short(&session.id), Style::Bold),
-            Piece::whole(
-                format!("{}/{}", session.iteration_count, session.max_iterations),
-                Style::Dim,
-            ),
+            Piece::whole(done_of(&glance.standing), Style::Dim),
             Piece::cuttable(status, style),
             Piece::cuttable(output::first_line(&session.objective), Style::Plain),
         ])
@@ -243,7 +241,7 @@ impl Frame {
             } else {
                 chars
             };
-            if room < gap + least {
+            if room < gap + least || chars == 0 {
                 continue;
             }
             let text = cut(&piece.text, room - gap);
@@ -290,24 +288,41 @@ impl Piece {
     }
 }
 
-fn progress(session: &Session, runs: bool) -> String {
-    match runs {
-        true => {
+fn progress(standing: &Standing, runs: bool) -> String {
+    let session = &standing.session;
+    match (standing.progress(), runs) {
+        // The status says it already.
+        (Some(_), _) if session.status == SessionState::Executing => String::new(),
+        (Some(tasks), _) => tasks,
+        (None, _) if standing.planned.is_some() => String::new(),
+        (None, true) => {
             let current = (session.iteration_count + 1).min(session.max_iterations);
             format!("iteration {current} of {}", session.max_iterations)
         }
-        false => format!(
+        (None, false) => format!(
             "{} of {} iterations",
             session.iteration_count, session.max_iterations
         ),
     }
 }
 
-fn bar(session: &Session) -> String {
-    let (done, all) = (
-        session.iteration_count.max(0),
-        session.max_iterations.max(1),
-    );
+/// What is done, and of how much: tasks of a plan, or else iterations.
+fn steps(standing: &Standing) -> (i64, i64) {
+    let session = &standing.session;
+    match standing.progress() {
+        Some(_) => (session.completed_task_count, session.task_count),
+        None => (session.iteration_count, session.max_iterations),
+    }
+}
+
+fn done_of(standing: &Standing) -> String {
+    let (done, all) = steps(standing);
+    format!("{done}/{all}")
+}
+
+fn bar(standing: &Standing) -> String {
+    let (done, all) = steps(standing);
+    let (done, all) = (done.max(0), all.max(1));
     let filled = usize::try_from(done.min(all) * BAR_CHARS as i64 / all).unwrap_or(0);
     format!("{}{}", "█".repeat(filled), "░".repeat(BAR_CHARS - filled))
 }

@@ -3,7 +3,7 @@
 use super::arguments::WatchWhich;
 use super::desk::Desk;
 use super::exit::Exit;
-use super::follow::{self, follow};
+use super::follow::{News, Whose, follow};
 use super::output::{self, Look, terminal_size};
 use super::status::Standing;
 use super::terminal::{Leave, Terminal};
@@ -11,7 +11,7 @@ use super::view::{Frame, Glance, Overview};
 use crate::clock::now_ms;
 use crate::model::id::short;
 use crate::store::Store;
-use crate::store::events::{self, Event};
+use crate::store::events;
 use crate::store::sessions;
 use anyhow::Result;
 use std::ops::ControlFlow;
@@ -114,9 +114,14 @@ fn exit_of(leave: Leave) -> Exit {
 
 /// The whole history of a session, until it is over.
 async fn tell_one(store: &Store, id: &str, json: bool) -> Result<Exit> {
-    follow(store, Some(id), 0, |event| {
-        tell(event, json, false)?;
-        Ok(match follow::is_end(event) {
+    // Whoever reads JSON asked for this session's own events.
+    let whose = match json {
+        true => Whose::Session(id.to_owned()),
+        false => Whose::Tree(id.to_owned()),
+    };
+    follow(store, whose, 0, |news| {
+        tell(news, json, false)?;
+        Ok(match news.is_end() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         })
@@ -132,8 +137,8 @@ async fn tell_one(store: &Store, id: &str, json: bool) -> Result<Exit> {
 /// What happens from now on; only an interrupt ends it.
 async fn tell_all(store: &Store, json: bool) -> Result<Exit> {
     let newest = store.read(events::last).await?;
-    let telling = follow(store, None, newest, |event| {
-        tell(event, json, true)?;
+    let telling = follow(store, Whose::Everybodys, newest, |news| {
+        tell(news, json, true)?;
         Ok(ControlFlow::Continue(()))
     });
     tokio::select! {
@@ -142,11 +147,12 @@ async fn tell_all(store: &Store, json: bool) -> Result<Exit> {
     }
 }
 
-fn tell(event: &Event, json: bool, with_session: bool) -> Result<()> {
+fn tell(news: &News, json: bool, with_session: bool) -> Result<()> {
+    let event = &news.event;
     if json {
         return output::print_json_line(event);
     }
-    let Some(line) = follow::line_of(event) else {
+    let Some(line) = news.line() else {
         return Ok(());
     };
     let time = output::local_time_exact(event.at_ms);

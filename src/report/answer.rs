@@ -1,11 +1,14 @@
 //! The text of an answer. Pure: rows in, words out.
 
+mod tasks;
+
 use crate::clock::iso;
 use crate::model::id::short;
 use crate::model::session::{EndReason, SessionState, Verified};
-use crate::store::humans::HumanRequest;
+use crate::store::humans::{HumanRequest, HumanStatus};
 use crate::store::iterations::Iteration;
 use crate::store::sessions::Session;
+use crate::store::tasks::Assignment;
 use anyhow::Result;
 use serde_json::json;
 use std::fmt::Write;
@@ -14,6 +17,8 @@ use std::path::PathBuf;
 /// What an answer tells of.
 pub struct Facts<'a> {
     pub session: &'a Session,
+    /// The tasks of its plan; none of a plain session.
+    pub tasks: &'a [Assignment],
     pub iterations: &'a [Iteration],
     pub humans: &'a [HumanRequest],
     pub logs: PathBuf,
@@ -29,6 +34,7 @@ impl Facts<'_> {
             .map(|iteration| {
                 json!({
                     "number": iteration.number,
+                    "task": self.order_of(&iteration.task_id),
                     "agent": iteration.agent.as_ref().unwrap_or(&session.agent),
                     "verdict": iteration.verdict,
                     "counted": iteration.counted,
@@ -57,6 +63,8 @@ impl Facts<'_> {
             "logs": self.logs,
             "created_at_ms": session.created_at_ms,
             "ended_at_ms": session.ended_at_ms,
+            "plan_summary": session.plan.as_ref().map(|plan| &plan["plan_summary"]),
+            "tasks": self.tasks_as_json(),
             "iterations": iterations,
             "questions": self.humans,
             "next": self.ways_on(),
@@ -75,10 +83,13 @@ impl Facts<'_> {
         if let Some(answer) = &session.final_answer {
             let title = match session.status {
                 SessionState::Completed => "Answer",
+                _ if !self.tasks.is_empty() => "What it came to so far",
                 _ => "The agent's last words",
             };
             let _ = write!(text, "\n## {title}\n\n{}\n", answer.trim());
         }
+        self.write_unanswered(&mut text);
+        self.write_tasks(&mut text);
         let refuted = self
             .iterations
             .last()
@@ -93,7 +104,8 @@ impl Facts<'_> {
         if !self.iterations.is_empty() {
             text.push_str("\n## Iterations\n\n");
             for iteration in self.iterations {
-                let _ = writeln!(text, "- {}", line_of(iteration, &session.agent));
+                let line = line_of(iteration, &session.agent);
+                let _ = writeln!(text, "- {}{line}", self.task_of(iteration));
             }
         }
         text.push_str("\n## How to go on\n\n");
@@ -111,6 +123,9 @@ impl Facts<'_> {
             }
             (SessionState::Completed, Some(Verified::Tampered)) => {
                 "Completed, but TAMPERED: the agent changed protected files".to_owned()
+            }
+            (SessionState::Completed, _) if !self.tasks.is_empty() => {
+                "Completed, every task as its worker claims (nothing verified the whole)".to_owned()
             }
             (SessionState::Completed, _) => {
                 "Completed, as the agent claims (nothing verified it)".to_owned()
@@ -151,6 +166,7 @@ impl Facts<'_> {
         }
         list.extend([
             ("Agent", self.agents()),
+            ("Tasks", self.how_far()),
             (
                 "Iterations",
                 format!("{} of {}", session.iteration_count, session.max_iterations),
@@ -163,6 +179,7 @@ impl Facts<'_> {
         if session.cost_usd > 0.0 {
             list.push(("Cost", format!("{:.2} USD", session.cost_usd)));
         }
+        list.retain(|(label, value)| *label != "Tasks" || !value.is_empty());
         list
     }
 
@@ -170,7 +187,9 @@ impl Facts<'_> {
     fn agents(&self) -> String {
         let mut agents = self.session.agent.clone();
         let mut stood_in: Vec<(&str, Vec<String>)> = Vec::new();
-        for iteration in self.iterations {
+        // The other agents of a plan stand in for nobody; each is named with its task.
+        let own = self.iterations.iter().filter(|_| self.tasks.is_empty());
+        for iteration in own {
             let Some(agent) = stand_in(iteration, &self.session.agent) else {
                 continue;
             };
@@ -189,13 +208,31 @@ impl Facts<'_> {
     fn ways_on(&self) -> Vec<String> {
         let id = short(&self.session.id);
         let look = format!("look closer: `ralphd show {id}`, `ralphd logs {id}`");
-        let go_on = format!(
-            "go on from here, in the same workspace: `ralphd continue {id} --max-iterations 10`"
-        );
+        let go_on = match self.tasks.is_empty() {
+            true => format!(
+                "go on from here, in the same workspace: `ralphd continue {id} --max-iterations 10`"
+            ),
+            false => format!("plan anew, in the same workspace: `ralphd continue {id}`"),
+        };
         let afresh = format!("start afresh: `ralphd retry {id}`");
         match self.session.status {
             SessionState::Completed => vec![look, go_on],
             _ => vec![go_on, afresh, look],
+        }
+    }
+
+    /// What a person was asked when the time for an answer ran out.
+    fn write_unanswered(&self, text: &mut String) {
+        let expired = |asked: &&HumanRequest| asked.status == HumanStatus::Expired;
+        for asked in self.humans.iter().filter(expired) {
+            let _ = write!(
+                text,
+                "\n## Asked, and not answered in time\n\n{}\n",
+                asked.question.trim()
+            );
+            if let Some(error) = &asked.error {
+                let _ = write!(text, "\nBecause: {}\n", error.trim());
+            }
         }
     }
 

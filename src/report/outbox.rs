@@ -6,7 +6,7 @@ use crate::engine::House;
 use crate::files;
 use crate::model::id::short;
 use crate::store::sessions::{self, Session};
-use crate::store::{humans, iterations};
+use crate::store::{humans, iterations, tasks};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,7 +47,10 @@ pub async fn write_owed(house: &House) -> Result<()> {
             return Ok(());
         }
         for session in owed {
-            write_one(house, &session).await?;
+            // What a sub-agent came to is part of its parent's answer.
+            if session.parent_session_id.is_none() {
+                write_one(house, &session).await?;
+            }
             let id = session.id;
             house
                 .store
@@ -59,10 +62,11 @@ pub async fn write_owed(house: &House) -> Result<()> {
 
 async fn write_one(house: &House, session: &Session) -> Result<()> {
     let id = session.id.clone();
-    let (iterations, humans) = house
+    let (tasks, iterations, humans) = house
         .store
         .read(move |sql| {
             Ok((
+                tasks::planned(sql, &id)?,
                 iterations::of_session(sql, &id)?,
                 humans::of_session(sql, &id)?,
             ))
@@ -70,6 +74,7 @@ async fn write_one(house: &House, session: &Session) -> Result<()> {
         .await?;
     let facts = answer::Facts {
         session,
+        tasks: &tasks,
         iterations: &iterations,
         humans: &humans,
         logs: house.log_directory(&session.id),

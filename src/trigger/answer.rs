@@ -1,7 +1,9 @@
-//! An answer as a file: `*.answer.md` or `*.answer.json` in an inbox.
+//! A person's answer, and as what it may come: `*.answer.md` or `*.answer.json` in an inbox. At a gate it is a yes, or a no with a reason.
 
 use crate::clock::now_ms;
+use crate::model::gate::{self, GateStep};
 use crate::store::Store;
+use crate::store::humans::{HumanKind, NoAnswer};
 use crate::store::{humans, sessions};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -50,13 +52,36 @@ pub async fn give(store: &Store, answer: Answer) -> Result<String> {
     store
         .write(move |sql| {
             let id = sessions::resolve(sql, &answer.session)?;
-            let options = humans::waiting(sql, &id)?
-                .map(|asked| asked.options)
-                .unwrap_or_default();
-            humans::answer(sql, &id, &pick(&answer.answer, &options), now_ms())?;
+            let asked = humans::waiting(sql, &id)?;
+            let options = asked.as_ref().map(|asked| asked.options.as_slice());
+            let words = pick(&answer.answer, options.unwrap_or_default());
+            let at_ms = now_ms();
+            match asked.filter(|asked| asked.kind == HumanKind::Gate) {
+                None => humans::answer(sql, &id, &words, at_ms)?,
+                Some(_) => match at_gate(&words) {
+                    Some((GateStep::Approve, _)) => humans::approve(sql, &id, at_ms)?,
+                    Some((GateStep::Reject, reason)) => {
+                        humans::reject(sql, &id, reason, at_ms)?;
+                    }
+                    _ => bail!(NoAnswer),
+                },
+            }
             Ok(id)
         })
         .await
+}
+
+/// A plain yes, or a no and its reason. A yes with conditions is neither: nobody would keep to them.
+fn at_gate(words: &str) -> Option<(GateStep, Option<&str>)> {
+    let end = words.find(|letter: char| letter.is_whitespace() || ".,:;!".contains(letter));
+    let (first, rest) = words.split_at(end.unwrap_or(words.len()));
+    let rest = rest
+        .trim_start_matches(|letter: char| letter.is_whitespace() || ".,:;!-–—".contains(letter));
+    match (gate::word(first)?, rest.trim_end()) {
+        (step, "") => Some((step, None)),
+        (GateStep::Reject, reason) => Some((GateStep::Reject, Some(reason))),
+        _ => None,
+    }
 }
 
 fn pick(answer: &str, options: &[String]) -> String {
@@ -93,6 +118,28 @@ mod tests {
                     .contains(reason),
                 "{text:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_yes_or_a_no_at_a_gate() {
+        use GateStep::{Approve, Reject};
+        for (words, expected) in [
+            ("approve", Some((Approve, None))),
+            ("Yes.", Some((Approve, None))),
+            ("reject", Some((Reject, None))),
+            (
+                "reject\n\nnot on a Friday",
+                Some((Reject, Some("not on a Friday"))),
+            ),
+            ("no, use the copy", Some((Reject, Some("use the copy")))),
+            ("reject: too dear", Some((Reject, Some("too dear")))),
+            ("yes, but only the first", None),
+            ("nothing of that", None),
+            ("the blue one", None),
+            ("", None),
+        ] {
+            assert_eq!(at_gate(words), expected, "{words:?}");
         }
     }
 

@@ -4,8 +4,10 @@
 use crate::agent::roster::{Member, Roster, Source};
 use crate::clock::{new_id, now_ms};
 use crate::config::{self, Config};
+use crate::dataset::{self, PASSWORD, has_password};
 use crate::engine::House;
-use crate::engine::mission::default_request;
+use crate::engine::mission::{AUTO, PLAIN, default_request};
+use crate::engine::workflows::Workflows;
 use crate::model::id::slug;
 use crate::model::request::{Collaboration, Problem, Problems, Request};
 use crate::model::session::Trigger;
@@ -61,6 +63,7 @@ pub struct Reception<'a> {
     pub roster: &'a Roster,
     pub state: &'a Path,
     pub store: &'a Store,
+    pub workflows: &'a Workflows,
 }
 
 impl<'a> From<&'a House> for Reception<'a> {
@@ -70,6 +73,7 @@ impl<'a> From<&'a House> for Reception<'a> {
             roster: &house.roster,
             state: &house.state,
             store: &house.store,
+            workflows: &house.workflows,
         }
     }
 }
@@ -97,6 +101,7 @@ impl Reception<'_> {
             .member(&agent)
             .map_err(|unknown| Problems::from(problem("agent", unknown.to_string())))?;
         refuse(unavailable(&request))?;
+        refuse(self.unplannable(&request))?;
         refuse(uncountable(&request, &self.config.budget, member))?;
         let created_at_ms = now_ms();
         let workspace = self.workspace(&request, &origin);
@@ -122,6 +127,8 @@ impl Reception<'_> {
             dedupe_key: request.idempotency_key.clone(),
             max_iterations: i64::from(max_iterations),
             completion_promise: completion_promise.trim().to_owned(),
+            planned: is_planned(&request),
+            parent: None,
             follows_session_id: earlier.map(|after| after.session.id.clone()),
             workspace,
             protected,
@@ -142,9 +149,67 @@ impl Reception<'_> {
             .workspace
             .as_ref()
             .and_then(|workspace| workspace.session.as_deref());
-        let path = workspace::resolve(self.state, name, &origin.session_id);
+        let kind = match is_planned(request) {
+            true => workspace::Kind::Workflow,
+            false => workspace::Kind::Run,
+        };
+        let path = workspace::resolve(self.state, name, kind, &origin.session_id);
         path.to_string_lossy().into_owned()
     }
+
+    /// A workflow that could not be run, and what only a plan has a use for.
+    fn unplannable(&self, request: &Request) -> Vec<Problem> {
+        let Some(plan) = request.plan.as_deref().filter(|_| is_planned(request)) else {
+            let useless = [
+                ("datasets", !request.datasets.is_empty()),
+                ("inputs", !request.inputs.is_empty()),
+                ("max_parallel", request.max_parallel.is_some()),
+            ];
+            let given = useless.into_iter().filter(|(_, given)| *given);
+            return given
+                .map(|(key, _)| {
+                    let message =
+                        "is for planned sessions; add plan: auto, or the name of a workflow";
+                    problem(key, message.to_owned())
+                })
+                .collect();
+        };
+        let open = |dataset: &&String| {
+            matches!(
+                dataset::Source::parse(dataset, self.state),
+                dataset::Source::Postgres(_)
+            ) && has_password(dataset)
+        };
+        if request.datasets.iter().any(|dataset| open(&dataset)) {
+            // What is submitted is stored, and no secret may be.
+            let message = format!(
+                "leave the password out of the postgres:// address and give it to the daemon as {PASSWORD}"
+            );
+            return vec![problem("datasets", message)];
+        }
+        if plan == AUTO {
+            return match request.inputs.is_empty() {
+                true => Vec::new(),
+                false => vec![problem(
+                    "inputs",
+                    "are for workflows; plan: auto has none".to_owned(),
+                )],
+            };
+        }
+        let agents: Vec<String> = self
+            .roster
+            .members()
+            .map(|member| member.name.clone())
+            .collect();
+        match self.workflows.fill(plan, &request.inputs, &agents) {
+            Ok(_) => Vec::new(),
+            Err(error) => vec![problem("plan", format!("{error:#}"))],
+        }
+    }
+}
+
+fn is_planned(request: &Request) -> bool {
+    request.plan.as_deref().is_some_and(|plan| plan != PLAIN)
 }
 
 /// Keys whose capability this version does not have: refused, because ignoring them would be a lie.
@@ -153,12 +218,6 @@ fn unavailable(request: &Request) -> Vec<Problem> {
     let parallel =
         workspace.and_then(|workspace| workspace.collaboration) == Some(Collaboration::Parallel);
     let wanted = [
-        (
-            "plan",
-            request.plan.as_deref().is_some_and(|plan| plan != "none"),
-        ),
-        ("datasets", !request.datasets.is_empty()),
-        ("max_parallel", request.max_parallel.is_some()),
         ("notify", !request.notify.is_empty()),
         ("callback_url", request.callback_url.is_some()),
         (

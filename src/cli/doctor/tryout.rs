@@ -3,6 +3,7 @@
 
 use super::super::agents::Versions;
 use super::super::output;
+use super::super::scratch::Scratch;
 use super::agents::way_in;
 use super::{Check, Level, check};
 use crate::agent::roster::{Member, Roster};
@@ -10,10 +11,9 @@ use crate::agent::{self, Outcome, TurnEnd};
 use crate::clock::{new_id, now_ms};
 use crate::files;
 use crate::model::failure::{Failure, FailureClass};
-use crate::model::id::short;
 use crate::model::preset::Preset;
 use anyhow::{Context, Result};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -44,12 +44,15 @@ pub(super) async fn all(roster: &Roster, versions: &Versions, quiet: bool) -> Re
             DEADLINE.as_secs()
         );
     }
-    let place = Place::make()?;
+    let place = Scratch::make("doctor")?;
     let stop = interrupted()?;
     let mut running = JoinSet::new();
     for member in tried {
         let agent = roster.hire(&member.name)?;
-        let (turn, member) = (turn(&place.0, &member.name, stop.clone())?, member.clone());
+        let (turn, member) = (
+            turn(place.path(), &member.name, stop.clone())?,
+            member.clone(),
+        );
         running.spawn(async move {
             let started_at_ms = now_ms();
             let outcome = agent.run(turn).await;
@@ -112,23 +115,6 @@ fn turn(place: &Path, name: &str, stop: watch::Receiver<bool>) -> Result<agent::
         // Nobody has to watch what one word costs.
         reports: mpsc::channel(1).0,
     })
-}
-
-/// A directory that is gone with everything in it when the tries are over.
-struct Place(PathBuf);
-
-impl Place {
-    fn make() -> Result<Self> {
-        let path = std::env::temp_dir().join(format!("ralphd-doctor-{}", short(&new_id())));
-        files::make_private_directory(&path)?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// What the try says of the agent.

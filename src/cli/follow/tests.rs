@@ -1,6 +1,9 @@
 //! Events as lines for people.
 
 use super::*;
+use crate::model::plan::PlanTask;
+use crate::model::task::{TaskKind, TaskState};
+use crate::store::tasks::Task;
 use serde_json::{Value as Json, json};
 
 fn event(kind: &str, data: Json) -> Event {
@@ -119,7 +122,11 @@ fn lines_for_people() {
         ("something.new", json!({}), None),
         ("session.failed", Json::Null, Some("failed: ?")),
     ] {
-        assert_eq!(line_of(&event(kind, data)).as_deref(), expected, "{kind}");
+        assert_eq!(
+            line_of(&event(kind, data), None).as_deref(),
+            expected,
+            "{kind}"
+        );
     }
 }
 
@@ -138,7 +145,7 @@ fn times_are_told_by_the_local_clock() {
             format!("usage limit of claude until {clock}; going on with codex"),
         ),
     ] {
-        assert_eq!(line_of(&event(kind, data)), Some(expected));
+        assert_eq!(line_of(&event(kind, data), None), Some(expected));
     }
 }
 
@@ -150,5 +157,160 @@ fn only_terminal_states_end_a_history() {
         ("task.completed", false),
     ] {
         assert_eq!(is_end(&event(kind, json!({}))), expected);
+    }
+}
+
+/// Task 2 of a plan, or the one that plans the others.
+fn task(kind: TaskKind) -> Assignment {
+    let order = if kind == TaskKind::Plan { 0 } else { 2 };
+    Assignment {
+        task: Task {
+            id: "t".to_owned(),
+            session_id: "s".to_owned(),
+            task_order: order,
+            task_type: kind,
+            description: "Count\nthem".to_owned(),
+            target: None,
+            status: TaskState::Completed,
+            agent: Some("claude".to_owned()),
+            result_summary: Some("n = 2".to_owned()),
+            error_type: None,
+            error_message: None,
+            retry_count: 0,
+            failure_count: 0,
+            tried_until: 0,
+            priority: 0,
+            not_before_ms: None,
+            parked_until_ms: None,
+            parked_reason: None,
+            waits_for: None,
+            started_at_ms: None,
+            ended_at_ms: None,
+        },
+        step: (order > 0).then(|| PlanTask::new(2, kind, "Count\nthem")),
+        result: None,
+    }
+}
+
+#[test]
+fn lines_of_plans() {
+    use TaskKind::{Agent, Plan, SqlQuery};
+    let started = json!({"number": 3, "agent": "claude"});
+    for (kind, of, data, expected) in [
+        (
+            "plan.saved",
+            Plan,
+            json!({"tasks": 1, "plan_summary": "Count"}),
+            Some("plan of 1 task: Count"),
+        ),
+        (
+            "plan.called_back",
+            Plan,
+            json!({"call": "replan", "why": "no table"}),
+            Some("plans anew: no table"),
+        ),
+        (
+            "plan.called_back",
+            Plan,
+            json!({"call": "task_failed", "why": "x"}),
+            Some("is being ended: x"),
+        ),
+        (
+            "datasets.read",
+            Plan,
+            json!({"tables": ["a", "b"]}),
+            Some("tables: a, b"),
+        ),
+        ("session.executing", Plan, json!({"from": "planning"}), None),
+        ("task.running", Plan, json!({"claim": 1}), None),
+        (
+            "task.running",
+            SqlQuery,
+            json!({"claim": 1}),
+            Some("task 2, sql_query: Count"),
+        ),
+        ("task.running", SqlQuery, json!({"claim": 2}), None),
+        (
+            "task.completed",
+            SqlQuery,
+            json!({}),
+            Some("task 2: completed: n = 2"),
+        ),
+        (
+            "task.skipped",
+            SqlQuery,
+            json!({"error": "no rows"}),
+            Some("task 2: skipped: no rows"),
+        ),
+        (
+            "task.blocked",
+            SqlQuery,
+            json!({}),
+            Some("task 2: not run: a task that it needs has failed"),
+        ),
+        ("task.pending", SqlQuery, json!({}), None),
+        (
+            "task.setback",
+            SqlQuery,
+            json!({"decision": "retry", "error": "no"}),
+            Some("task 2: failed, tried again: no"),
+        ),
+        (
+            "task.setback",
+            SqlQuery,
+            json!({"decision": "skip", "error": "no"}),
+            None,
+        ),
+        (
+            "iteration.started",
+            Plan,
+            started.clone(),
+            Some("asks claude"),
+        ),
+        (
+            "iteration.started",
+            SqlQuery,
+            started.clone(),
+            Some("task 2: asks claude"),
+        ),
+        (
+            "iteration.started",
+            Agent,
+            started,
+            Some("task 2: iteration 3 started"),
+        ),
+        (
+            "iteration.ended",
+            Plan,
+            json!({"verdict": "promised"}),
+            None,
+        ),
+        (
+            "iteration.ended",
+            Plan,
+            json!({"verdict": "unfinished", "failure": "no JSON"}),
+            Some("the answer cannot be used: no JSON"),
+        ),
+        (
+            "human.approved",
+            SqlQuery,
+            json!({}),
+            Some("task 2: approved"),
+        ),
+        (
+            "human.rejected",
+            SqlQuery,
+            json!({"rejected": "no"}),
+            Some("task 2: rejected: no"),
+        ),
+        (
+            "sub_agent.spawned",
+            Agent,
+            json!({"agent": "codex", "session": "0199-1234abcd"}),
+            Some("task 2: given to codex, session 1234abcd"),
+        ),
+    ] {
+        let line = line_of(&event(kind, data), Some(&task(of)));
+        assert_eq!(line.as_deref(), expected, "{kind} of {of}");
     }
 }
