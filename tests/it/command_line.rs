@@ -108,7 +108,10 @@ fn mistakes_in_the_call_are_told_with_code_2() {
             &["run", "Go.", "--workspace", "session=../x"],
             "workspace.session",
         ),
-        (&["run", "Go.", "--plan", "auto"], "plan"),
+        (
+            &["run", "Go.", "--plan", "nightly"],
+            "no workflow is called 'nightly'; there are none in",
+        ),
         (&["run", "  "], "objective"),
         (&["submit", "/nonexistent.md"], "/nonexistent.md"),
         (
@@ -173,6 +176,8 @@ fn an_unknown_id_is_not_found() {
             &["pause", id],
             &["resume", id],
             &["answer", id, "yes"],
+            &["approve", id],
+            &["reject", id, "no"],
             &["retry", id],
         ] {
             let ran = site.ralphd(verb);

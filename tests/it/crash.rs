@@ -208,7 +208,10 @@ fn a_check_that_kills_its_own_shim_has_failed() {
     let session = daemon.ended("check");
     assert_eq!(session.ending(), ("failed", "max_iterations"));
     let second = daemon.iterations(&session)[1].prompt();
-    assert!(second.contains("the verification vanished"), "{second}");
+    assert!(
+        second.contains("it vanished: its supervisor was killed"),
+        "{second}"
+    );
     daemon.assert_nothing_runs();
 }
 

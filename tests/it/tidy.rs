@@ -20,6 +20,7 @@ const RANKS: &[(&str, u8)] = &[
     ("store", 2),
     ("workspace", 3),
     ("dataset", 3),
+    ("transform", 3),
     ("agent", 4),
     ("engine", 5),
     ("queue", 6),

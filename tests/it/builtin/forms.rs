@@ -107,9 +107,14 @@ fn a_wrong_form_is_asked_for_again_twice_with_what_was_wrong() {
 }
 
 #[test]
-fn three_wrong_forms_are_a_failure() {
+fn three_wrong_forms_are_left_to_whoever_asked_and_no_form_at_all_is_a_failure() {
     for dialect in BOTH {
         let server = ModelServer::answering(move |_, _| document(dialect, json!({"no": 1})));
+        let outcome = ask(dialect, &server);
+        assert_eq!(server.requests().len(), 3);
+        assert!(outcome.failure.is_none(), "{outcome:?}");
+        assert_eq!(outcome.final_text, "{\"no\":1}");
+        let server = ModelServer::answering(move |_, _| document(dialect, json!(["no"])));
         let outcome = ask(dialect, &server);
         assert_eq!(server.requests().len(), 3);
         assert!(outcome.failure.is_some(), "{outcome:?}");

@@ -120,7 +120,21 @@ const FRONT_MATTER: &[(&str, &str, &[&str])] = &[
     ),
     ("glob", "protect: [ '[' ]", &["protect"]),
     ("assign", "env: [ 'A=B' ]", &["env"]),
-    ("plan", "plan: auto", &["plan", "not available"]),
+    (
+        "plan",
+        "plan: nightly",
+        &["plan", "no workflow is called 'nightly'"],
+    ),
+    (
+        "data",
+        "datasets: [ a.csv ]",
+        &["datasets", "add plan: auto"],
+    ),
+    (
+        "sign",
+        "plan: auto\ndatasets: [ 'postgres://me:word@host/db' ]",
+        &["datasets", "PGPASSWORD"],
+    ),
     ("list", "- a\n- b", &["front matter"]),
     ("scalar", "just words", &["front matter"]),
     (

@@ -3,6 +3,7 @@
 
 mod daemon;
 pub mod model_server;
+pub mod postgres;
 mod processes;
 mod rows;
 mod site;

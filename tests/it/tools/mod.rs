@@ -128,7 +128,8 @@ fn the_box_holds_the_tools_in_their_order() {
             "git_status",
             "git_diff",
             "git_log",
-            "ask_human"
+            "ask_human",
+            "spawn_agent"
         ]
     );
     let reading: Vec<&str> = bench
@@ -148,7 +149,8 @@ fn the_box_holds_the_tools_in_their_order() {
         for noise in ["$schema", "$defs", "title"] {
             assert!(!schema.contains_key(noise), "{}: {noise}", card.name);
         }
-        assert_eq!(tool.ends_turn(), card.name == "ask_human");
+        let hands_on = ["ask_human", "spawn_agent"].contains(&card.name);
+        assert_eq!(tool.ends_turn(), hands_on, "{}", card.name);
     }
 }
 
