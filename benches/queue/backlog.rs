@@ -1,4 +1,4 @@
-//! What a claim costs with a thousand, a hundred thousand and a million tasks waiting.
+//! What a claim costs with a thousand to five million tasks waiting.
 
 use super::ours::{self, LEASE_MS};
 use super::support::{Target, figure, fill, micros, note, percentile, place};
@@ -9,7 +9,12 @@ use ralphd::store::tasks::{self, Parking};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-const BACKLOGS: [(usize, &str); 3] = [(1_000, "1 k"), (100_000, "100 k"), (1_000_000, "1 M")];
+const BACKLOGS: [(usize, &str); 4] = [
+    (1_000, "1 k"),
+    (100_000, "100 k"),
+    (1_000_000, "1 M"),
+    (5_000_000, "5 M"),
+];
 const CLAIMS: usize = 500;
 const OTHER: &str = "other";
 

@@ -57,6 +57,8 @@ fn session(request: String) -> NewSession {
         request,
         max_iterations: 10,
         completion_promise: "TASK_COMPLETE".to_owned(),
+        planned: false,
+        parent: None,
         follows_session_id: None,
         protected: None,
         priority: 0,
