@@ -11,6 +11,11 @@
 //!                                   └──── settle: one transaction ◄──┘ ───► report/ outbox
 //! ```
 //!
+//! A planned session has a task of its own (order 0, `engine/conduct`): it reads the datasets, asks the planner or reads a workflow, saves
+//! the tasks, waits without a slot while they are worked through (`engine/exec`, one file a kind), and sums up. Every task of every kind begins
+//! and is left through `engine/work`; what follows its failure is decided by `model/policy`. Another agent's work is a session of its own
+//! (`engine/delegate`).
+//!
 //! One direction; the only way back is through the store. Its commits are the only wake-up: whoever cares reads the rows
 //! again, and also looks now and then, so that a lost wake-up costs time and nothing else.
 //!
@@ -20,21 +25,19 @@
 //!
 //! | rank | room | what it is |
 //! |---|---|---|
-//! | 0 | [`model`] | pure words and decisions: states, promise, why the loop stops, who takes the next turn, prices, requests, plans and workflows, what follows a failure |
+//! | 0 | [`model`] | pure words and decisions: states, promise, why the loop stops, who takes the next turn, prices, requests, plans and workflows, what follows a failure, the roles of planned sessions and what each answers |
 //! | 1 | [`clock`], [`files`], [`lock`], [`config`], [`process`], [`secrets`] | the edges: time, files of strangers, locks, settings, programs, what must not get out |
 //! | 2 | [`store`] | the database; the only place with ralphd's SQL |
-//! | 3 | [`workspace`], [`dataset`] | the directory an agent works in; the tables a plan asks, and read-only SQL over them |
+//! | 3 | [`workspace`], [`dataset`], [`transform`] | the directory an agent works in; the tables a plan asks (files, SQLite, PostgreSQL), and read-only SQL over them; jq filters over results, each in a process of its own |
 //! | 4 | [`agent`] | who can take a turn; `agent/stream` reads what the tools of others say, one small file a tool; `agent/builtin` is ralphd's own loop over a model, with `agent/provider` (dialects, cassettes) and `agent/tool` (one file a tool) |
-//! | 5 | [`engine`] | what runs a task; `engine/ralph` is THE loop |
+//! | 5 | [`engine`] | what runs a task: `engine/ralph` is THE loop, `engine/conduct` a plan from question to answer, `engine/exec` the kinds of task, `engine/work` how a task is begun and left |
 //! | 6 | [`queue`], [`trigger`], [`report`] | claim tasks, take requests, write answers |
 //! | 10 | [`daemon`] | all of it together, until told to stop |
 //! | 11 | [`cli`] | one file a verb |
 //!
-//! Read first: `engine/ralph/mod.rs` (the loop, one screen), `model/stop` (why it stops), `store/tasks` (the queue),
+//! Read first: `engine/ralph/mod.rs` (the loop, one screen), `model/stop` (why it stops), `store/tasks` (the queue), `store/plans` (what a
+//! task's end means for the others), `engine/conduct/mod.rs` (a planned session),
 //! `process/mod.rs` (how a turn outlives the daemon), `agent/builtin/mod.rs` (how a conversation outlives its process).
-//!
-//! Not reached yet: [`dataset`] and, in [`model`], plans, workflows, policies and gates. They are whole and tested, and wait for the
-//! engine's side of planned sessions; a request with `plan` or `datasets` is refused until then.
 //!
 //! # What holds everywhere
 //!
@@ -65,5 +68,6 @@ pub mod queue;
 pub mod report;
 pub mod secrets;
 pub mod store;
+pub mod transform;
 pub mod trigger;
 pub mod workspace;
