@@ -27,6 +27,32 @@ ALTER TABLE iterations ADD COLUMN spawn TEXT CHECK (spawn IS NULL OR json_valid(
 -- The task whose agent works in it now, where several tasks share a workspace.
 ALTER TABLE workspaces ADD COLUMN agent_task_id TEXT;
 
+-- What was skipped or planned anew is behind a completed session too.
+DROP VIEW v_session_progress;
+CREATE VIEW v_session_progress AS
+SELECT
+    s.id AS session_id,
+    substr(s.objective, 1, 80) AS query_preview,
+    s.status,
+    s.end_reason,
+    s.verified,
+    s.agent,
+    s.iteration_count,
+    s.max_iterations,
+    s.task_count,
+    s.completed_task_count,
+    s.failed_task_count,
+    CASE
+        WHEN s.status = 'completed' THEN 100
+        WHEN s.task_count > 0 THEN CAST(round(100.0 * s.completed_task_count / s.task_count) AS INTEGER)
+        ELSE 0
+    END AS progress_pct,
+    s.status = 'awaiting_human' AS human_input_required,
+    strftime('%Y-%m-%dT%H:%M:%fZ', s.created_at_ms / 1000.0, 'unixepoch') AS created_at,
+    strftime('%Y-%m-%dT%H:%M:%fZ', s.ended_at_ms / 1000.0, 'unixepoch') AS completed_at
+FROM sessions s
+ORDER BY s.created_at_ms DESC, s.id DESC;
+
 DROP VIEW v_session_tasks;
 CREATE VIEW v_session_tasks AS
 SELECT

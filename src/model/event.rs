@@ -21,7 +21,6 @@ words! {
         HandoffInvalid => "handoff.invalid",
         GuidanceTold => "guidance.told",
         PlanSaved => "plan.saved",
-        PlanRefused => "plan.refused",
         PlanCalledBack => "plan.called_back",
         PlanCompleted => "plan.completed",
         DatasetsRead => "datasets.read",

@@ -8,6 +8,7 @@ mod guard;
 mod leave;
 mod setback;
 mod spend;
+mod unheard;
 
 pub(in crate::engine) use begin::make_room;
 pub use begin::{Door, Doors};

@@ -1,13 +1,14 @@
 //! The life of a session in the rows: each step compares, sets and writes its event; the end settles all that hangs on it.
 //! No verb here takes a target state.
 
-use super::{expect, root};
+use super::expect;
+use super::tree::{self, Above};
 use crate::model::event::EventType;
 use crate::model::session::{Control, EndReason, InvalidStep, SessionState, SessionStep, Verified};
 use crate::model::task::TaskKind;
 use crate::store::driver::{Sql, values};
 use crate::store::events::{self, About};
-use crate::store::{humans, iterations, query, tasks, workspaces};
+use crate::store::{humans, iterations, query, tasks};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use serde_json::json;
@@ -141,12 +142,14 @@ impl Ending {
 
 /// Ends a session: its open tasks are cancelled, its questions withdrawn, its workspace given back.
 pub fn end(sql: &mut dyn Sql, id: &str, ending: &Ending, at_ms: i64) -> Result<()> {
-    close(sql, id, ending, at_ms)?;
-    obey_above(sql, id, at_ms)
+    match close(sql, id, ending, at_ms)? {
+        Some(above) => tree::obey_above(sql, &above, at_ms),
+        None => Ok(()),
+    }
 }
 
-/// The same, but for what it lets the session above do.
-fn close(sql: &mut dyn Sql, id: &str, ending: &Ending, at_ms: i64) -> Result<()> {
+/// The same, but for what it lets the session above do; returns that.
+fn close(sql: &mut dyn Sql, id: &str, ending: &Ending, at_ms: i64) -> Result<Option<Above>> {
     // Nearly every session ends while it is executing: that is tried before anything is looked up.
     let mut from = SessionState::Executing;
     if !set_ended(sql, id, from, ending, at_ms)? {
@@ -160,93 +163,13 @@ fn close(sql: &mut dyn Sql, id: &str, ending: &Ending, at_ms: i64) -> Result<()>
     if matches!(from, SessionState::AwaitingHuman | SessionState::Paused) {
         humans::withdraw(sql, id, at_ms)?;
     }
-    cancel_children(sql, id, None, at_ms)?;
-    tell_parent(sql, id, ending, at_ms)?;
-    release_workspace(sql, id, at_ms)
-}
-
-/// The workspace of a tree of sessions is given back when nobody of it can be at work there any more.
-fn release_workspace(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<()> {
-    let root = root(sql, id)?;
-    let row = sql.row(query!("sessions_any_open"), values![&root])?;
-    match row.context("no look at sub-agents")?.flag("any_open")? {
-        true => Ok(()),
-        false => workspaces::release(sql, &root, at_ms),
+    tree::cancel_children(sql, id, None, at_ms)?;
+    let above = tree::above(sql, id)?;
+    if let Some(above) = &above {
+        tree::tell(sql, id, above, ending.reason, at_ms)?;
     }
-}
-
-/// A session that was to be cancelled, and only waited for this one, is.
-fn obey_above(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<()> {
-    let Some((parent, _)) = parent(sql, id)? else {
-        return Ok(());
-    };
-    match control(sql, &parent)? {
-        Some(Control::Cancel) => cancel(sql, &parent, at_ms).map(drop),
-        _ => Ok(()),
-    }
-}
-
-/// With the last session of a tree its workspace is given back: until then an agent may be at work in it.
-fn leave_workspace(sql: &mut dyn Sql, head: &str, at_ms: i64) -> Result<()> {
-    match sql.row(query!("sessions_open_below"), values![head])? {
-        None => workspaces::release(sql, head, at_ms),
-        Some(_) => Ok(()),
-    }
-}
-
-/// Whoever waits for the session of a sub-agent goes on; the workspace is free where nobody does.
-fn tell_parent(sql: &mut dyn Sql, id: &str, ending: &Ending, at_ms: i64) -> Result<()> {
-    let Some((parent, task)) = parent(sql, id)? else {
-        return leave_workspace(sql, id, at_ms);
-    };
-    let head = root(sql, id)?;
-    if standing(sql, &head)?.0.is_terminal() {
-        leave_workspace(sql, &head, at_ms)?;
-    }
-    let facts = json!({"session": id, "end_reason": ending.reason});
-    let about = About::task(&parent, &task);
-    events::add(sql, about, EventType::SubAgentEnded, at_ms, &facts)?;
-    tasks::ready(sql, &parent, &task, at_ms)?;
-    // A cancellation waited for this end; what is paused or waits for a person must be claimed for it all the same.
-    match control(sql, &parent)? {
-        Some(Control::Cancel) => tasks::unhold(sql, &parent),
-        _ => Ok(()),
-    }
-}
-
-/// The session that a sub-agent works for, and the task that waits for it.
-fn parent(sql: &mut dyn Sql, id: &str) -> Result<Option<(String, String)>> {
-    let row = sql.row(query!("sessions_parent"), values![id])?;
-    let Some(row) = row else {
-        return Ok(None);
-    };
-    let session = row.optional_text("parent_session_id")?;
-    Ok(session.zip(row.optional_text("parent_task_id")?))
-}
-
-/// The sessions of sub-agents that have not ended.
-fn children(sql: &mut dyn Sql, id: &str) -> Result<Vec<(String, SessionState)>> {
-    let rows = sql.rows(query!("sessions_children"), values![id])?;
-    rows.iter()
-        .map(|row| Ok((row.text("id")?, row.word("status")?)))
-        .collect()
-}
-
-/// Cancels the sub-agents of a session, or of one of its tasks. True when all of them have ended with that.
-pub(in crate::store) fn cancel_children(
-    sql: &mut dyn Sql,
-    id: &str,
-    task: Option<&str>,
-    at_ms: i64,
-) -> Result<bool> {
-    let mut all_ended = true;
-    for (child, _) in children(sql, id)? {
-        let works_for = parent(sql, &child)?.map(|(_, task)| task);
-        if task.is_none() || works_for.as_deref() == task {
-            all_ended &= cancel_tree(sql, &child, at_ms)? == Applied::Now;
-        }
-    }
-    Ok(all_ended)
+    tree::release_workspace(sql, id, above.as_ref(), at_ms)?;
+    Ok(above)
 }
 
 /// The last step, if the session still is in the state it was decided upon.
@@ -291,14 +214,16 @@ fn set_ended(
 /// without a claimant for a while, after a crash: whoever claims the task next ends it.
 pub fn cancel(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<Applied> {
     let applied = cancel_tree(sql, id, at_ms)?;
-    if applied == Applied::Now {
-        obey_above(sql, id, at_ms)?;
+    if applied == Applied::Now
+        && let Some(above) = tree::above(sql, id)?
+    {
+        tree::obey_above(sql, &above, at_ms)?;
     }
     Ok(applied)
 }
 
-fn cancel_tree(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<Applied> {
-    let sub_agents_ended = cancel_children(sql, id, None, at_ms)?;
+pub(super) fn cancel_tree(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<Applied> {
+    let sub_agents_ended = tree::cancel_children(sql, id, None, at_ms)?;
     let at_work = tasks::any_running(sql, id)?;
     let left_under_way = iterations::under_way(sql, id)?.is_some();
     if at_work || left_under_way || !sub_agents_ended {
@@ -317,7 +242,7 @@ fn cancel_tree(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<Applied> {
 /// Pauses a session: at once when nothing of it runs, else after the running iteration, or by ending that (`now`).
 pub fn pause(sql: &mut dyn Sql, id: &str, now: bool, at_ms: i64) -> Result<Applied> {
     unless_cancelled(sql, id, SessionStep::Pause)?;
-    for (child, state) in children(sql, id)? {
+    for (child, state) in tree::children(sql, id)? {
         let cancelled = control(sql, &child)? == Some(Control::Cancel);
         if state != SessionState::Paused && !cancelled {
             pause(sql, &child, now, at_ms)?;
@@ -341,7 +266,7 @@ pub fn resume(sql: &mut dyn Sql, id: &str, at_ms: i64) -> Result<Applied> {
     unless_cancelled(sql, id, SessionStep::Resume)?;
     let session = expect(sql, id)?;
     let pausing = |control| matches!(control, Some(Control::Pause | Control::PauseNow));
-    for (child, state) in children(sql, id)? {
+    for (child, state) in tree::children(sql, id)? {
         let wish = control(sql, &child)?;
         if pausing(wish) || (state == SessionState::Paused && wish.is_none()) {
             resume(sql, &child, at_ms)?;

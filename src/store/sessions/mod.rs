@@ -1,9 +1,11 @@
 //! The verbs of the `sessions` table: make, find, list; `life` has the steps from its making to its end.
 
 mod life;
+mod tree;
 
+pub(in crate::store) use life::start;
 pub use life::{Applied, Ending, Tally, cancel, control, end, obey, pause, resume, step};
-pub(in crate::store) use life::{cancel_children, start};
+pub(in crate::store) use tree::cancel_children;
 
 use crate::model::event::EventType;
 use crate::model::session::{Control, EndReason, SessionState, Trigger, Verified};

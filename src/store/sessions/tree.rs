@@ -1,0 +1,97 @@
+//! Sessions and those of their sub-agents: what the end of one means for those above and below it.
+
+use super::life::{Applied, cancel, cancel_tree, control};
+use super::root;
+use crate::model::event::EventType;
+use crate::model::session::{Control, EndReason, SessionState};
+use crate::store::driver::{Sql, values};
+use crate::store::events::{self, About};
+use crate::store::{query, tasks, workspaces};
+use anyhow::{Context, Result};
+use serde_json::json;
+
+/// The session that a sub-agent works for, and the task that waits for it.
+pub(super) struct Above {
+    session: String,
+    task: String,
+}
+
+pub(super) fn above(sql: &mut dyn Sql, id: &str) -> Result<Option<Above>> {
+    let row = sql.row(query!("sessions_parent"), values![id])?;
+    let Some(row) = row else {
+        return Ok(None);
+    };
+    let session = row.optional_text("parent_session_id")?;
+    let both = session.zip(row.optional_text("parent_task_id")?);
+    Ok(both.map(|(session, task)| Above { session, task }))
+}
+
+/// The sessions of sub-agents that have not ended.
+pub(super) fn children(sql: &mut dyn Sql, id: &str) -> Result<Vec<(String, SessionState)>> {
+    let rows = sql.rows(query!("sessions_children"), values![id])?;
+    rows.iter()
+        .map(|row| Ok((row.text("id")?, row.word("status")?)))
+        .collect()
+}
+
+/// Whoever waits for the session of a sub-agent goes on.
+pub(super) fn tell(
+    sql: &mut dyn Sql,
+    id: &str,
+    above: &Above,
+    reason: EndReason,
+    at_ms: i64,
+) -> Result<()> {
+    let facts = json!({"session": id, "end_reason": reason});
+    let about = About::task(&above.session, &above.task);
+    events::add(sql, about, EventType::SubAgentEnded, at_ms, &facts)?;
+    tasks::ready(sql, &above.session, &above.task, at_ms)?;
+    // A cancellation waited for this end; what is paused or waits for a person must be claimed for it all the same.
+    match control(sql, &above.session)? {
+        Some(Control::Cancel) => tasks::unhold(sql, &above.session),
+        _ => Ok(()),
+    }
+}
+
+/// A session that was to be cancelled, and only waited for this one, is.
+pub(super) fn obey_above(sql: &mut dyn Sql, above: &Above, at_ms: i64) -> Result<()> {
+    match control(sql, &above.session)? {
+        Some(Control::Cancel) => cancel(sql, &above.session, at_ms).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// The workspace of a tree of sessions is given back when nobody of it can be at work there any more.
+pub(super) fn release_workspace(
+    sql: &mut dyn Sql,
+    id: &str,
+    above: Option<&Above>,
+    at_ms: i64,
+) -> Result<()> {
+    let head = match above {
+        Some(_) => root(sql, id)?,
+        None => id.to_owned(),
+    };
+    let row = sql.row(query!("sessions_any_open"), values![&head])?;
+    match row.context("no look at sub-agents")?.flag("any_open")? {
+        true => Ok(()),
+        false => workspaces::release(sql, &head, at_ms),
+    }
+}
+
+/// Cancels the sub-agents of a session, or of one of its tasks. True when all of them have ended with that.
+pub(in crate::store) fn cancel_children(
+    sql: &mut dyn Sql,
+    id: &str,
+    task: Option<&str>,
+    at_ms: i64,
+) -> Result<bool> {
+    let mut all_ended = true;
+    for (child, _) in children(sql, id)? {
+        let works_for = above(sql, &child)?.map(|above| above.task);
+        if task.is_none() || works_for.as_deref() == task {
+            all_ended &= cancel_tree(sql, &child, at_ms)? == Applied::Now;
+        }
+    }
+    Ok(all_ended)
+}
