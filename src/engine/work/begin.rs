@@ -154,11 +154,14 @@ fn knock(
     if (planned || task.task_type == TaskKind::Plan)
         && let Some(door) = obey(sql, claim, &session, task, at_ms)?
     {
+        // It may have been woken to take a room that it has no use for now.
+        make_room(sql, &session.id)?;
         return Ok(door);
     }
     if let Some(step) = step
         && ask_at_gate(sql, claim, step, &mission, at_ms)?
     {
+        make_room(sql, &session.id)?;
         return Ok(Door::Shut);
     }
     if let Some(parking) = why_no_room(sql, &session, &assignment, &mission, at_ms)? {
@@ -304,7 +307,7 @@ pub(super) fn seat_key(workspace: &str) -> String {
     format!("seat:{workspace}")
 }
 
-/// Lets those go on who waited for what a task of the session took, where it was taken from its claimant.
+/// Lets those go on who waited for what a task of the session took or was to take, where it does not leave it in the usual way.
 pub(in crate::engine) fn make_room(sql: &mut dyn Sql, session: &str) -> Result<()> {
     let workspace = sessions::expect(sql, session)?.workspace;
     tasks::free_one(sql, &seat_key(&workspace))?;
