@@ -1,0 +1,56 @@
+-- Schedules, webhooks and the HTTP API as ways in; callbacks and notifications as a way out.
+
+-- One row for each moment that a schedule came due, made with its session: the key is why a tick happens once.
+CREATE TABLE ticks (
+    schedule   TEXT NOT NULL,
+    due_at_ms  INTEGER NOT NULL,
+    outcome    TEXT NOT NULL CHECK (outcome = 'started' OR outcome = 'skipped' OR outcome = 'refused'),
+    -- Why it was skipped or refused.
+    detail     TEXT,
+    session_id TEXT REFERENCES sessions (id) ON DELETE SET NULL,
+    at_ms      INTEGER NOT NULL,
+    PRIMARY KEY (schedule, due_at_ms)
+) WITHOUT ROWID;
+CREATE INDEX ticks_of_session ON ticks (session_id) WHERE session_id IS NOT NULL;
+-- What the schedule was when it was last looked at: a changed one begins anew instead of catching up.
+ALTER TABLE schedules ADD COLUMN definition TEXT;
+
+CREATE INDEX deliveries_by_time ON deliveries (received_at_ms);
+CREATE INDEX deliveries_of_session ON deliveries (session_id) WHERE session_id IS NOT NULL;
+
+-- Who may use the HTTP API. Only a hash is kept of what they show.
+CREATE TABLE tokens (
+    id            TEXT PRIMARY KEY NOT NULL,
+    name          TEXT NOT NULL,
+    hash          TEXT NOT NULL UNIQUE,
+    scopes        TEXT NOT NULL CHECK (json_valid(scopes)),
+    created_at_ms INTEGER NOT NULL,
+    expires_at_ms INTEGER,
+    revoked_at_ms INTEGER
+) WITHOUT ROWID;
+
+-- What is to be told to somebody outside, until it was told or given up.
+CREATE TABLE notices (
+    id              TEXT PRIMARY KEY NOT NULL,
+    session_id      TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    -- A name from [notify], or 'callback'.
+    target          TEXT NOT NULL,
+    occasion        TEXT NOT NULL CHECK (occasion = 'ended' OR occasion = 'awaiting_human' OR occasion = 'parked' OR occasion = 'budget'),
+    -- The event that it tells of.
+    event_seq       INTEGER NOT NULL,
+    body            TEXT NOT NULL CHECK (json_valid(body)),
+    status          TEXT NOT NULL DEFAULT 'owed' CHECK (status = 'owed' OR status = 'delivered' OR status = 'given_up'),
+    attempt_count   INTEGER NOT NULL DEFAULT 0,
+    last_error      TEXT,
+    next_at_ms      INTEGER NOT NULL,
+    created_at_ms   INTEGER NOT NULL,
+    settled_at_ms   INTEGER,
+    UNIQUE (session_id, target, event_seq)
+) WITHOUT ROWID;
+CREATE INDEX notices_owed ON notices (next_at_ms) WHERE status = 'owed';
+
+-- How far the history was read by those who go through it once.
+CREATE TABLE bookmarks (
+    reader TEXT PRIMARY KEY NOT NULL,
+    seq    INTEGER NOT NULL
+) WITHOUT ROWID;
