@@ -1,6 +1,7 @@
 //! The daemon: open, recover, start everything, and stop it in reverse.
 //! It must hold no state of its own; what it needs tomorrow is in the rows.
 
+use crate::api::{Api, Listener};
 use crate::clock::now_ms;
 use crate::engine::House;
 use crate::files;
@@ -29,6 +30,14 @@ pub async fn run(
     mut shutdown: watch::Receiver<bool>,
     ready: impl FnOnce(),
 ) -> Result<()> {
+    // Before anything is touched: an address that is taken is noticed at once.
+    let listener = Listener::bind(&house).await?;
+    let (stop_working, working) = watch::channel(false);
+    let (stop_telling, telling) = watch::channel(false);
+    let api = Api::open(house.clone(), working.clone()).await?;
+    if let Some(listener) = &listener {
+        listener.announce(&api)?;
+    }
     let worker = identity::of_this_process(Role::Serve);
     let worker_id = worker.id.clone();
     let start =
@@ -51,13 +60,14 @@ pub async fn run(
     for inbox in inbox::all(&house) {
         inboxes.push(inbox.open().await?);
     }
-    let (stop_working, working) = watch::channel(false);
-    let (stop_telling, telling) = watch::channel(false);
     let mut ways_in = JoinSet::new();
     for inbox in inboxes {
         ways_in.spawn(inbox.run(working.clone()));
     }
     ways_in.spawn(rows::run(house.clone(), working.clone()));
+    if let Some(listener) = listener {
+        ways_in.spawn(listener.run(api, working.clone()));
+    }
     let listening = wake::listen(house.store.clone(), house.state.clone(), telling.clone());
     let mut background = JoinSet::new();
     background.spawn(async { log_end("listening for other processes", listening.await) });

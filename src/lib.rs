@@ -54,6 +54,7 @@
 //! mutable state between rooms: they meet in the rows. Except the vault of [`secrets`], which may be in no row.
 
 pub mod agent;
+pub mod api;
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -137,6 +137,7 @@ pub fn command(state: &Path, configuration: &str) -> Command {
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .env("HOME", state)
+        .env("RALPHD_HTTP__LISTEN", "127.0.0.1:0")
         .arg("--state")
         .arg(state)
         .arg("--config")

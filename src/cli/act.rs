@@ -8,16 +8,14 @@ use super::output;
 use super::submit::{admit, announce, from_stdin, warn_without_daemon};
 use crate::clock::now_ms;
 use crate::model::id::short;
-use crate::model::request::Request;
 use crate::model::session::{Control, SessionState, Trigger};
 use crate::queue::wake;
 use crate::store::Store;
 use crate::store::driver::Sql;
-use crate::store::sessions::{self, Applied, Session};
+use crate::store::sessions::{self, Applied};
 use crate::store::{guidance, humans};
-use crate::trigger::answer as answers;
-use crate::trigger::intake::{After, Origin};
-use anyhow::{Context, Result, bail};
+use crate::trigger::{again, answer as answers};
+use anyhow::{Result, bail};
 use serde_json::json;
 
 pub fn answer(desk: Desk, answer: Answer) -> Result<Exit> {
@@ -187,45 +185,15 @@ pub fn continue_session(desk: Desk, again: Again) -> Result<Exit> {
 }
 
 /// A new session after an ended one: in its workspace, or afresh.
-fn start_again(desk: Desk, again: Again, same_workspace: bool) -> Result<Exit> {
+fn start_again(desk: Desk, wanted: Again, same_workspace: bool) -> Result<Exit> {
     desk.block_on(async {
         let store = desk.existing_store()?;
-        let given = again.which.id.clone();
-        let ended = store
-            .read(move |sql| {
-                let id = sessions::resolve(sql, &given)?;
-                sessions::expect(sql, &id)
-            })
-            .await?;
-        if !ended.status.is_terminal() {
-            bail!(
-                "session {} is {}: it has not ended yet",
-                ended.id,
-                ended.status
-            );
-        }
-        let request = again.options.over(&earlier_request(&ended)?);
-        let origin = Origin {
-            stem: Some(ended.origin.clone()),
-            after: Some(After {
-                session: Box::new(ended),
-                same_workspace,
-            }),
-            ..Origin::new(Trigger::Cli)
-        };
+        let given = wanted.which.id.clone();
+        let ended = store.read(move |sql| again::ended(sql, &given)).await?;
+        let request = wanted.options.over(&again::request(&ended)?);
+        let origin = again::origin(ended, same_workspace, Trigger::Cli);
         let created = admit(&desk, &store, request, origin).await?;
         announce(&desk, &created)?;
         Ok(Exit::Done)
-    })
-}
-
-/// The request as it was, without what belonged to that one submission.
-fn earlier_request(ended: &Session) -> Result<Request> {
-    let request: Request = serde_json::from_value(ended.request.clone())
-        .with_context(|| format!("session {} holds an unreadable request", ended.id))?;
-    Ok(Request {
-        idempotency_key: None,
-        not_before: None,
-        ..request
     })
 }

@@ -1,6 +1,9 @@
 //! The tree of commands and options, as clap reads it and `--help` shows it. Words only.
 
 use super::request::RequestOptions;
+use crate::model::document::format;
+use crate::model::period::Period;
+use crate::model::token::Scope;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -83,6 +86,9 @@ pub enum Verb {
     /// List, check and run workflows: plans written by hand
     #[command(subcommand)]
     Workflow(Workflow),
+    /// Make, list and revoke tokens for the HTTP API
+    #[command(subcommand)]
+    Token(TokenVerb),
     /// List the agents
     Agents,
     /// Write the commented reference configuration
@@ -274,6 +280,39 @@ pub struct RunWorkflow {
     pub name: String,
     #[command(flatten)]
     pub wanted: Wanted,
+}
+
+/// What to do with tokens.
+#[derive(Debug, Subcommand)]
+pub enum TokenVerb {
+    /// Make a token and print it; it is not shown again
+    New(NewToken),
+    /// List them
+    List,
+    /// Take one out of use
+    Revoke {
+        /// Its name or id
+        #[arg(value_name = "NAME|ID")]
+        which: String,
+    },
+}
+
+/// A new token.
+#[derive(Debug, Args)]
+pub struct NewToken {
+    /// Whose it is, or what for
+    #[arg(value_name = "NAME", value_parser = a_name)]
+    pub name: String,
+    /// What it allows: read, submit, act; all of them when left out
+    #[arg(long, value_name = "SCOPE", value_delimiter = ',')]
+    pub scope: Vec<Scope>,
+    /// It holds for so long, such as 30d
+    #[arg(long, value_name = "DURATION")]
+    pub expires: Option<Period>,
+}
+
+fn a_name(text: &str) -> Result<String, String> {
+    format::name(text).map(|()| text.to_owned())
 }
 
 /// Where the configuration goes.

@@ -5,7 +5,7 @@ use super::desk::{Desk, house};
 use super::exit::Exit;
 use super::{follow, output};
 use crate::clock::new_id;
-use crate::config::Config;
+use crate::config::{Config, http};
 use crate::daemon;
 use crate::model::id::short;
 use crate::report;
@@ -37,11 +37,10 @@ pub fn demo(desk: Desk, demo: &Demo) -> Result<Exit> {
 
 async fn show(state: &Path) -> Result<Exit> {
     let lock = daemon::lock(state)?;
-    let house = house(
-        Arc::new(Config::default()),
-        state,
-        Vault::of_environment(&[]),
-    )?;
+    let mut config = Config::default();
+    // The address may be a real daemon's.
+    config.http.listen = http::OFF.to_owned();
+    let house = house(Arc::new(config), state, Vault::of_environment(&[]))?;
     let (down, shutdown) = watch::channel(false);
     let (tell_ready, ready) = oneshot::channel();
     let running = tokio::spawn(daemon::run(house.clone(), lock, shutdown, move || {

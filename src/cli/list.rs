@@ -4,12 +4,12 @@ use super::arguments::Filter;
 use super::desk::Desk;
 use super::exit::{Exit, Failure};
 use super::output::{self, Look, Style};
-use super::status::Standing;
 use super::table::{Cell, Table};
 use crate::clock::now_ms;
 use crate::model::id::short;
 use crate::model::session::SessionState;
-use crate::store::sessions::{self, Session};
+use crate::report::standing::Standing;
+use crate::store::sessions::{self, Session, Wanted};
 use anyhow::{Result, anyhow};
 
 const TITLES: &[&str] = &["ID", "STATUS", "ITER", "AGENT", "AGE", "COST", "OBJECTIVE"];
@@ -18,8 +18,12 @@ const TITLES: &[&str] = &["ID", "STATUS", "ITER", "AGENT", "AGE", "COST", "OBJEC
 pub fn list(desk: Desk, filter: Filter) -> Result<Exit> {
     let state = filter.status.as_deref().map(state_of).transpose()?;
     let store = desk.existing_store()?;
+    let wanted = Wanted {
+        status: state,
+        ..Wanted::default()
+    };
     let found = desk.block_on(store.read(move |sql| {
-        let sessions = sessions::list(sql, state, None, filter.limit)?;
+        let sessions = sessions::list(sql, &wanted, filter.limit)?;
         let standings = sessions
             .into_iter()
             .map(|session| Standing::of(sql, session));

@@ -26,6 +26,7 @@ mod status;
 mod submit;
 mod table;
 mod terminal;
+mod token;
 mod view;
 mod watch;
 mod workflow;
@@ -77,6 +78,7 @@ fn dispatch(desk: Desk, verb: Verb) -> anyhow::Result<Exit> {
         Verb::Continue(again) => act::continue_session(desk, again),
         Verb::Plan(wanted) => plan::plan(desk, *wanted),
         Verb::Workflow(what) => workflow::workflow(desk, what),
+        Verb::Token(what) => token::token(desk, what),
         Verb::Agents => agents::agents(desk),
         Verb::Doctor(wanted) => doctor::doctor(desk, &wanted),
         Verb::Demo(demo) => demo::demo(desk, &demo),

@@ -18,6 +18,9 @@ use tracing_subscriber::fmt::MakeWriter;
 /// Two threads: one may wait for a slow disk while the other keeps the promises of time.
 const WORKER_THREADS: usize = 2;
 
+/// Files that may be open at the same time, where the system allows it.
+const OPEN_FILES: u64 = 16_384;
+
 /// Buffers from this size on go back to the system as soon as they are free.
 #[cfg(target_env = "gnu")]
 const LARGE_BUFFER_BYTES: i32 = 256 * 1024;
@@ -25,6 +28,7 @@ const LARGE_BUFFER_BYTES: i32 = 256 * 1024;
 pub fn serve(desk: Desk) -> Result<Exit> {
     give_back_memory();
     start_log(&desk);
+    make_room_for_connections();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKER_THREADS)
         .enable_all()
@@ -42,6 +46,22 @@ fn give_back_memory() {
     // SAFETY: two plain numbers; before any other thread is there. Where it is refused, only more memory is used.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BUFFER_BYTES);
+    }
+}
+
+/// Each connection is an open file, and the usual limit is lower than [http] max_connections.
+fn make_room_for_connections() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.unwrap_or(OPEN_FILES).min(OPEN_FILES);
+    if limit.current.is_some_and(|current| current < wanted) {
+        let raised = Rlimit {
+            current: Some(wanted),
+            maximum: limit.maximum,
+        };
+        if let Err(error) = setrlimit(Resource::Nofile, raised) {
+            tracing::warn!("cannot raise the limit of open files to {wanted}: {error}");
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::arguments::Which;
 use super::desk::Desk;
 use super::exit::Exit;
 use super::output::{self, Look, Style, harmless, harmless_lines};
-use super::status::{Standing, why_it_ended};
+use super::status::why_it_ended;
 use super::submit::ways_to_answer;
 use super::table::{Cell, Table};
 use crate::clock::now_ms;
@@ -14,6 +14,7 @@ use crate::model::id::short;
 use crate::model::iteration::Verdict;
 use crate::model::limit::Limit;
 use crate::model::session::{EndReason, SessionState};
+use crate::report::standing::Standing;
 use crate::store::driver::Sql;
 use crate::store::humans::{self, HumanRequest, HumanStatus};
 use crate::store::iterations::{self, Iteration};
@@ -74,14 +75,9 @@ impl Whole {
         let children = children
             .map(|child| Standing::of(sql, child))
             .collect::<Result<_>>()?;
-        // The task that plans the others is no task to whoever asked for the work.
-        let tasks = match standing.planned {
-            Some(_) => tasks::planned(sql, &id)?,
-            None => tasks::all(sql, &id)?,
-        };
         Ok(Self {
             standing,
-            tasks,
+            tasks: tasks::for_people(sql, &id)?,
             children,
             iterations: iterations::of_session(sql, &id)?,
             humans: humans::of_session(sql, &id)?,

@@ -2,13 +2,13 @@
 //! Pure but for the look at the log files; every line fits the width.
 
 use super::output::{self, Look, Style, cut, harmless};
-use super::status::Standing;
 use crate::files;
 use crate::model::id::short;
 use crate::model::session::SessionState;
+use crate::report::standing::Standing;
 use crate::store::driver::Sql;
 use crate::store::iterations::{self, Iteration};
-use crate::store::sessions::{self, Session};
+use crate::store::sessions::{self, Session, Wanted};
 use anyhow::Result;
 use std::path::Path;
 
@@ -59,7 +59,7 @@ impl Overview {
             .into_iter()
             .map(|session| Glance::of(sql, session))
             .collect::<Result<_>>()?;
-        let mut ended = sessions::list(sql, None, None, MAX_LOOKED_AT)?;
+        let mut ended = sessions::list(sql, &Wanted::default(), MAX_LOOKED_AT)?;
         ended.retain(|session| session.status.is_terminal());
         ended.sort_by_key(|session| std::cmp::Reverse(session.ended_at_ms));
         ended.truncate(MAX_ENDED);

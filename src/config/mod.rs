@@ -4,6 +4,7 @@
 pub mod agent;
 mod environment;
 mod file;
+pub mod http;
 mod load;
 pub mod paths;
 mod planned;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use agent::Agent;
 pub use environment::Environment;
+pub use http::Http;
 pub use load::Loaded;
 pub use planned::{Planner, Roles, Workflows};
 pub use problem::{ConfigError, ConfigProblem};
@@ -59,6 +61,7 @@ pub struct Config {
     pub secrets: Secrets,
     pub prompts: Prompts,
     pub workflows: Workflows,
+    pub http: Http,
     pub log: Log,
     /// The agents, by name.
     #[schemars(schema_with = "agents_schema")]

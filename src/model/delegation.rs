@@ -138,7 +138,7 @@ pub fn result_of_step(answer: &str, facts: Json) -> Json {
 pub const MAX_TASK_CHARACTERS: usize = 16_000;
 
 /// A piece of work that an agent gives to another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Errand {
     pub agent: String,
     pub task: String,
@@ -164,7 +164,7 @@ impl Errand {
 }
 
 /// What an agent left for another one, as far as it can be used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum Spawn {
     Errand(Errand),

@@ -30,6 +30,7 @@ pub mod session;
 pub mod shorten;
 pub mod stop;
 pub mod task;
+pub mod token;
 pub mod usage;
 pub mod window;
 pub mod words;

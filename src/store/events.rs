@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 /// One line of the history.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct Event {
     pub seq: i64,
     pub session_id: Option<String>,

@@ -36,7 +36,7 @@ words! {
 }
 
 /// Something put to a person.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct HumanRequest {
     pub id: String,
     pub session_id: String,

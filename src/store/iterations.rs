@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value as Json, json};
 
 /// An iteration as stored.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct Iteration {
     pub id: String,
     pub session_id: String,

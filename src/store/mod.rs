@@ -21,6 +21,7 @@ mod statements;
 pub mod steps;
 pub mod summaries;
 pub mod tasks;
+pub mod tokens;
 pub mod tool_calls;
 pub mod workers;
 pub mod workspaces;

@@ -120,6 +120,7 @@ impl Served {
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
             .env("HOME", place.path())
+            .env("RALPHD_HTTP__LISTEN", "127.0.0.1:0")
             .env("STATE_DIRECTORY", place.path().join("state"))
             .env("NOTIFY_SOCKET", &socket)
             .env("WATCHDOG_USEC", watchdog.as_micros().to_string())

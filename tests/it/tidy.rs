@@ -26,6 +26,7 @@ const RANKS: &[(&str, u8)] = &[
     ("queue", 6),
     ("trigger", 6),
     ("report", 6),
+    ("api", 7),
     ("daemon", 10),
     ("cli", 11),
 ];

@@ -1,11 +1,11 @@
 //! What is told of a planned session beside the rest: its tasks, its sub-agents, and which task a turn belonged to.
 
 use super::super::output::{self, Style};
-use super::super::status::Standing;
 use super::super::table::{Cell, Table};
 use crate::model::id::short;
 use crate::model::role::Role;
 use crate::model::task::{TaskKind, TaskState};
+use crate::report::standing::Standing;
 use crate::store::iterations::Iteration;
 use crate::store::tasks::{Assignment, Task};
 use std::path::Path;

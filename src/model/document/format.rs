@@ -13,7 +13,7 @@ const NAME_CHARACTERS: usize = 100;
 type Test = fn(&str) -> Result<(), String>;
 
 /// Every format that a schema of ralphd may name.
-const FORMATS: [(&str, Test); 17] = [
+const FORMATS: [(&str, Test); 18] = [
     ("text", text),
     ("line", line),
     ("argument", argument),
@@ -31,6 +31,7 @@ const FORMATS: [(&str, Test); 17] = [
     ("positive-period", positive_period),
     ("date-time", date_time),
     ("window", window),
+    ("listen", listen),
 ];
 
 /// Compares `text` with a format; the error is the rest of a sentence about the key. A format that is not
@@ -68,6 +69,16 @@ pub fn name(text: &str) -> Result<(), String> {
 
 fn window(text: &str) -> Result<(), String> {
     text.parse::<Window>().map(|_| ())
+}
+
+fn listen(text: &str) -> Result<(), String> {
+    if text == "off" || text.parse::<std::net::SocketAddr>().is_ok() {
+        return Ok(());
+    }
+    Err(format!(
+        "must be an IP address and a port such as 127.0.0.1:7717 or [::1]:7717, or \"off\", is {}",
+        excerpt(text)
+    ))
 }
 
 fn argument(text: &str) -> Result<(), String> {
@@ -233,6 +244,11 @@ mod tests {
                 "label-name",
                 vec!["team", "a/b.c"],
                 vec!["", " ", "a b", "/a", &long],
+            ),
+            (
+                "listen",
+                vec!["127.0.0.1:7717", "[::]:80", "0.0.0.0:0", "off"],
+                vec!["", "7717", "localhost:7717", "127.0.0.1", "on"],
             ),
             ("glob", vec!["tests/**", "*.{rs,toml}"], vec!["", "[", "{a"]),
             (

@@ -152,6 +152,9 @@ pub struct Request {
     pub idempotency_key: Option<String>,
 }
 
+/// Keys of a request that are laid over an earlier one.
+pub struct Changes;
+
 /// How the promise is looked for in the agent's final words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -233,6 +236,12 @@ impl Request {
     pub fn from_json(text: &str) -> Result<Request, Problems> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         schema::request_from(&json::parse(text)?)
+    }
+
+    /// Reads some keys of a request, to be laid over an earlier one.
+    pub fn changes_from_json(text: &str) -> Result<Request, Problems> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        schema::changes_from(&json::parse(text)?)
     }
 
     /// The checks of a request that was not read from a file, such as one made of command-line options.

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::{Problem, Problems, Request};
+use super::{Changes, Problem, Problems, Request};
 use crate::model::document::{Node, Shape, check};
 
 const LIST_ENTRIES: u64 = 1_000;
@@ -12,6 +12,7 @@ const LABELS: u64 = 64;
 const LABEL_CHARACTERS: u64 = 256;
 
 static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<Request>);
+static SHAPE_OF_CHANGES: LazyLock<Shape> = LazyLock::new(Shape::of::<Changes>);
 
 /// The JSON Schema of a request.
 pub fn schema() -> serde_json::Value {
@@ -36,12 +37,37 @@ pub fn defaults_schema(generator: &mut SchemaGenerator) -> Schema {
 
 /// Checks a placed tree and makes a request of it.
 pub(super) fn request_from(node: &Node) -> Result<Request, Problems> {
-    let (json, findings) = check(node, &SHAPE);
+    checked(node, &SHAPE)
+}
+
+/// The same for some keys of a request.
+pub(super) fn changes_from(node: &Node) -> Result<Request, Problems> {
+    checked(node, &SHAPE_OF_CHANGES)
+}
+
+fn checked(node: &Node, shape: &Shape) -> Result<Request, Problems> {
+    let (json, findings) = check(node, shape);
     match json {
         Some(json) if findings.is_empty() => {
             serde_json::from_value(json).map_err(|error| Problem::plain(error.to_string()).into())
         }
         _ => Err(Problems::from(findings)),
+    }
+}
+
+impl JsonSchema for Changes {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Changes".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Request::json_schema(generator);
+        schema.remove("required");
+        schema.insert(
+            "description".into(),
+            "Keys of a request that win over those of an earlier one.".into(),
+        );
+        schema
     }
 }
 

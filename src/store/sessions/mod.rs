@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value as Json;
 
 /// A session as stored.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct Session {
     pub id: String,
     pub status: SessionState,
@@ -296,15 +296,41 @@ pub fn resolve(sql: &mut dyn Sql, given: &str) -> Result<String> {
     }
 }
 
-/// Sessions, newest first: of one state or of all, those before an id.
-pub fn list(
-    sql: &mut dyn Sql,
-    status: Option<SessionState>,
-    before: Option<&str>,
-    limit: u32,
-) -> Result<Vec<Session>> {
-    let status = status.map(SessionState::as_str);
-    let rows = sql.rows(query!("sessions_list"), values![status, before, limit])?;
+/// Which sessions are wanted; what is not given lets every one through.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    pub status: Option<SessionState>,
+    /// Those older than this one.
+    pub before: Option<String>,
+    pub agent: Option<String>,
+    pub trigger: Option<Trigger>,
+    pub since_ms: Option<i64>,
+    pub until_ms: Option<i64>,
+    /// A label's name and value.
+    pub label: Option<(String, String)>,
+}
+
+/// Sessions, newest first.
+pub fn list(sql: &mut dyn Sql, wanted: &Wanted, limit: u32) -> Result<Vec<Session>> {
+    let (name, value) = wanted
+        .label
+        .as_ref()
+        .map(|(name, value)| (name, value))
+        .unzip();
+    let rows = sql.rows(
+        query!("sessions_list"),
+        values![
+            wanted.status.map(SessionState::as_str),
+            wanted.before.as_ref(),
+            limit,
+            wanted.agent.as_ref(),
+            wanted.trigger.map(Trigger::as_str),
+            wanted.since_ms,
+            wanted.until_ms,
+            name,
+            value,
+        ],
+    )?;
     rows.iter().map(from_row).collect()
 }
 

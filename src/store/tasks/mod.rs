@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 /// A task as stored.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct Task {
     pub id: String,
     pub session_id: String,
@@ -111,7 +111,7 @@ pub fn first(sql: &mut dyn Sql, session: &str) -> Result<Option<Task>> {
 }
 
 /// A task with all that is needed to work on it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Assignment {
     #[serde(flatten)]
     pub task: Task,
@@ -138,10 +138,17 @@ pub fn all(sql: &mut dyn Sql, session: &str) -> Result<Vec<Assignment>> {
     rows.iter().map(assignment).collect()
 }
 
-/// The same without the task that plans the others.
+/// Those of its plan alone.
 pub fn planned(sql: &mut dyn Sql, session: &str) -> Result<Vec<Assignment>> {
     let mut tasks = all(sql, session)?;
     tasks.retain(|task| task.step.is_some());
+    Ok(tasks)
+}
+
+/// All but the task that plans the others: it is no task to whoever asked for the work.
+pub fn for_people(sql: &mut dyn Sql, session: &str) -> Result<Vec<Assignment>> {
+    let mut tasks = all(sql, session)?;
+    tasks.retain(|assignment| assignment.task.task_type != TaskKind::Plan);
     Ok(tasks)
 }
 

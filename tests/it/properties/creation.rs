@@ -5,7 +5,7 @@ use super::material::texts;
 use proptest::prelude::*;
 use ralphd::model::session::{SessionState, Trigger};
 use ralphd::model::task::{TaskKind, TaskState};
-use ralphd::store::sessions::{self, Created, NewSession};
+use ralphd::store::sessions::{self, Created, NewSession, Wanted};
 use ralphd::store::tasks;
 use std::collections::HashSet;
 
@@ -73,7 +73,7 @@ fn property_3_a_new_session_is_as_it_was_asked_for() {
                 prop_assert_eq!((tasks.len(), first_task), (1, expected));
                 prop_assert_eq!(tasks[0].agent.as_ref(), Some(&agent));
             }
-            let listed = bench.read(|sql| sessions::list(sql, None, None, 10));
+            let listed = bench.read(|sql| sessions::list(sql, &Wanted::default(), 10));
             let listed: HashSet<String> = listed.into_iter().map(|session| session.id).collect();
             prop_assert!(made.is_subset(&listed), "the newest come first");
             Ok(())

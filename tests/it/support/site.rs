@@ -112,6 +112,8 @@ impl Site {
         command.args(arguments).current_dir(self.root());
         command.env_clear().env("HOME", self.root());
         command.env("PATH", std::env::var_os("PATH").unwrap());
+        // Any port that is free: many daemons run at the same time.
+        command.env("RALPHD_HTTP__LISTEN", "127.0.0.1:0");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null());
         command

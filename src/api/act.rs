@@ -1,0 +1,239 @@
+//! What can be done to a session: answer, approve, reject, tell, pause, resume, cancel, and begin it again. The same verbs as the command line's.
+
+use super::Api;
+use super::call::Call;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::route::Route;
+use super::sessions::{Submitted, accepted, admit, with_key};
+use crate::clock::now_ms;
+use crate::model::request::{Changes, Request};
+use crate::model::session::Trigger;
+use crate::model::token::Scope;
+use crate::report::standing::Standing;
+use crate::store::driver::Sql;
+use crate::store::{guidance, humans, sessions};
+use crate::trigger::{again, answer as answers};
+use futures_util::future::BoxFuture;
+use hyper::{Method, StatusCode};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// A person's answer; the number of an option picks it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AnswerBody {
+    answer: String,
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct RejectBody {
+    reason: Option<String>,
+}
+
+/// Something that the next iteration is to know.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TellBody {
+    text: String,
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct PauseBody {
+    /// End the running iteration too.
+    now: bool,
+}
+
+/// Nothing needs to be said.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NoBody {}
+
+pub fn routes() -> Vec<Route> {
+    let act = |path, name, summary, action| {
+        Route::new(Method::POST, path, name, summary, action)
+            .needs(Scope::Act)
+            .answers::<Standing>(StatusCode::OK, "How the session stands now.")
+    };
+    let again = |path, name, summary, action| {
+        Route::new(Method::POST, path, name, summary, action)
+            .needs(Scope::Submit)
+            .may_take::<Changes>()
+            .answers::<Submitted>(StatusCode::ACCEPTED, "A new session, linked to this one.")
+    };
+    vec![
+        act(
+            "/v1/sessions/{id}/answer",
+            "answer",
+            "Answer the question that a session waits on.",
+            |api, call| Box::pin(answer(api, call)),
+        )
+        .takes::<AnswerBody>(),
+        act(
+            "/v1/sessions/{id}/approve",
+            "approve",
+            "Let the step run that a session asks about.",
+            |api, call| {
+                Box::pin(async move {
+                    call.json::<NoBody>()?;
+                    change(&api, &call, |sql, id| humans::approve(sql, id, now_ms())).await
+                })
+            },
+        )
+        .may_take::<NoBody>(),
+        act(
+            "/v1/sessions/{id}/reject",
+            "reject",
+            "Refuse the step that a session asks about; the session is paused.",
+            |api, call| Box::pin(reject(api, call)),
+        )
+        .may_take::<RejectBody>(),
+        act(
+            "/v1/sessions/{id}/tell",
+            "tell",
+            "Tell a session something that its next iteration reads.",
+            |api, call| Box::pin(tell(api, call)),
+        )
+        .takes::<TellBody>(),
+        act(
+            "/v1/sessions/{id}/pause",
+            "pause",
+            "Pause a session after its running iteration, or now.",
+            |api, call| Box::pin(pause(api, call)),
+        )
+        .may_take::<PauseBody>(),
+        act(
+            "/v1/sessions/{id}/resume",
+            "resume",
+            "Let a paused session go on.",
+            |api, call| {
+                Box::pin(async move {
+                    call.json::<NoBody>()?;
+                    change(&api, &call, |sql, id| {
+                        sessions::resume(sql, id, now_ms()).map(drop)
+                    })
+                    .await
+                })
+            },
+        )
+        .may_take::<NoBody>(),
+        act(
+            "/v1/sessions/{id}/cancel",
+            "cancel",
+            "Cancel a session; its agent is ended.",
+            |api, call| {
+                Box::pin(async move {
+                    call.json::<NoBody>()?;
+                    change(&api, &call, |sql, id| {
+                        sessions::cancel(sql, id, now_ms()).map(drop)
+                    })
+                    .await
+                })
+            },
+        )
+        .may_take::<NoBody>(),
+        again(
+            "/v1/sessions/{id}/retry",
+            "retry",
+            "Start an ended session's request afresh; keys of the body win over it.",
+            |api, call| begin_again(api, call, false),
+        ),
+        again(
+            "/v1/sessions/{id}/continue",
+            "continue",
+            "Go on from an ended session, in its workspace; keys of the body win over its request.",
+            |api, call| begin_again(api, call, true),
+        ),
+    ]
+}
+
+async fn answer(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
+    let body: AnswerBody = call.json()?;
+    let given = answers::Answer {
+        session: call.part().to_owned(),
+        answer: some_words("answer", body.answer)?,
+    };
+    let id = answers::give(&api.house.store, given).await?;
+    stands(&api, id).await
+}
+
+async fn reject(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
+    let body: RejectBody = call.json()?;
+    let reason = body.reason.map(|reason| some_words("reason", reason));
+    let reason = reason.transpose()?;
+    change(&api, &call, move |sql, id| {
+        humans::reject(sql, id, reason.as_deref(), now_ms())
+    })
+    .await
+}
+
+async fn tell(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
+    let body: TellBody = call.json()?;
+    let text = some_words("text", body.text)?;
+    change(&api, &call, move |sql, id| {
+        guidance::tell(sql, id, &text, now_ms())
+    })
+    .await
+}
+
+async fn pause(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
+    let body: PauseBody = call.json()?;
+    change(&api, &call, move |sql, id| {
+        sessions::pause(sql, id, body.now, now_ms()).map(drop)
+    })
+    .await
+}
+
+fn some_words(key: &str, text: String) -> Result<String, Problem> {
+    match text.trim() {
+        "" => Err(Problem::unfit(format!("{key}: must not be blank"))),
+        text => Ok(text.to_owned()),
+    }
+}
+
+/// Does something to the session that the path names, and says how it stands then.
+async fn change(
+    api: &Arc<Api>,
+    call: &Call,
+    change: impl Fn(&mut dyn Sql, &str) -> anyhow::Result<()> + Send + 'static,
+) -> Result<Reply, Problem> {
+    let given = call.part().to_owned();
+    let id = api.house.store.write(move |sql| {
+        let id = sessions::resolve(sql, &given)?;
+        change(sql, &id)?;
+        Ok(id)
+    });
+    stands(api, id.await?).await
+}
+
+async fn stands(api: &Arc<Api>, id: String) -> Result<Reply, Problem> {
+    let standing = api.house.store.read(move |sql| {
+        let session = sessions::expect(sql, &id)?;
+        Standing::of(sql, session)
+    });
+    Ok(Reply::ok(&standing.await?))
+}
+
+fn begin_again(
+    api: Arc<Api>,
+    call: Call,
+    same_workspace: bool,
+) -> BoxFuture<'static, Result<Reply, Problem>> {
+    Box::pin(async move {
+        let given = call.part().to_owned();
+        let read = api.house.store.read(move |sql| again::ended(sql, &given));
+        let ended = read.await?;
+        call.expect_json()?;
+        let changes = match call.body_text()?.trim() {
+            "" => Request::default(),
+            text => Request::changes_from_json(text)?,
+        };
+        let request = changes.overlay(&again::request(&ended)?);
+        let request = with_key(request, &call)?;
+        let origin = again::origin(ended, same_workspace, Trigger::Api);
+        Ok(accepted(&admit(&api, request, origin).await?))
+    })
+}

@@ -1,0 +1,245 @@
+//! Who may call. Without any token only this machine may, and no web page through its browser; with one, whoever shows a token whose
+//! scope allows it. It never sees a stored token, only hashes, and it never says why a token was not good enough.
+
+use super::problem::Problem;
+use super::rate::Rates;
+use super::route::Admission;
+use crate::clock::now_ms;
+use crate::model::token::{Scope, Token};
+use crate::store::{Store, tokens};
+use anyhow::Result;
+use hyper::StatusCode;
+use hyper::header::{
+    AUTHORIZATION, HOST, HeaderMap, HeaderValue, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE,
+};
+use ring::digest::{SHA256, digest};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Mutex;
+use std::time::Instant;
+use tokio::sync::watch;
+
+/// Who called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// Somebody on this machine; there are no tokens.
+    Local,
+    /// The owner of a token of this name.
+    Named(String),
+    /// Anybody, where anybody may.
+    Unknown,
+}
+
+/// The tokens as they are, and how often each was shown.
+pub struct Gate {
+    store: Store,
+    hosts: Vec<String>,
+    /// Changes when somebody may have made or revoked a token: that is always another process.
+    changes: Mutex<watch::Receiver<u64>>,
+    known: Mutex<HashMap<String, Token>>,
+    rates: Rates,
+}
+
+/// What is known of a call before its body is read.
+pub struct Knock<'a> {
+    pub headers: &'a HeaderMap,
+    pub loopback: bool,
+    /// It would change something.
+    pub changes: bool,
+}
+
+impl Gate {
+    pub async fn open(store: &Store, hosts: &[String], per_minute: u32) -> Result<Self> {
+        let gate = Self {
+            changes: Mutex::new(store.foreign_commits()),
+            store: store.clone(),
+            hosts: hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
+            known: Mutex::default(),
+            rates: Rates::new(per_minute),
+        };
+        gate.read().await?;
+        Ok(gate)
+    }
+
+    /// Whether anybody was given a token that still holds.
+    pub fn has_tokens(&self) -> bool {
+        let now_ms = now_ms();
+        lock(&self.known).values().any(|token| token.holds(now_ms))
+    }
+
+    async fn read(&self) -> Result<()> {
+        let all = self.store.read(tokens::all).await?;
+        let by_hash = all.into_iter().map(|token| (token.hash.clone(), token));
+        *lock(&self.known) = by_hash.collect();
+        Ok(())
+    }
+
+    async fn refresh(&self) -> Result<()> {
+        let changed = {
+            let mut changes = lock(&self.changes);
+            let changed = changes.has_changed().unwrap_or(false);
+            changes.mark_unchanged();
+            changed
+        };
+        match changed {
+            true => self.read().await,
+            false => Ok(()),
+        }
+    }
+
+    /// Lets a call in, or says why not.
+    pub async fn admit(&self, admission: Admission, knock: &Knock<'_>) -> Result<Caller, Problem> {
+        let Admission::Scope(scope) = admission else {
+            return Ok(Caller::Unknown);
+        };
+        self.refresh().await?;
+        match shown(knock.headers) {
+            Some(shown) => self.recognise(&shown, scope),
+            None if self.has_tokens() => {
+                Err(unauthorized("show a token: 'Authorization: Bearer …'"))
+            }
+            None => self.trust(knock),
+        }
+    }
+
+    fn recognise(&self, shown: &str, scope: Scope) -> Result<Caller, Problem> {
+        let token = lock(&self.known).get(&hash(shown)).cloned();
+        let token = token
+            .filter(|token| token.holds(now_ms()))
+            .ok_or_else(|| unauthorized("this token is not known, or holds no more"))?;
+        if !token.scopes.contains(&scope) {
+            let detail = format!(
+                "this token may not {scope}; make one with 'ralphd token new NAME --scope {scope}'"
+            );
+            return Err(Problem::new(StatusCode::FORBIDDEN, detail));
+        }
+        self.rates
+            .count(&token.id, Instant::now())
+            .map_err(|wait| {
+                let seconds = wait.as_secs() + 1;
+                let detail = format!("too many calls with this token; come again in {seconds} s");
+                let after = HeaderValue::from(seconds);
+                Problem::new(StatusCode::TOO_MANY_REQUESTS, detail).with(RETRY_AFTER, after)
+            })?;
+        Ok(Caller::Named(token.name))
+    }
+
+    /// Without tokens: only from here, and not for a page of somebody else in a browser that is here.
+    fn trust(&self, knock: &Knock<'_>) -> Result<Caller, Problem> {
+        if !knock.loopback {
+            return Err(unauthorized(
+                "without a token only this machine itself is answered; make one with 'ralphd token new NAME'",
+            ));
+        }
+        let host = knock.headers.get(HOST).and_then(|host| host.to_str().ok());
+        if !host.is_some_and(|host| self.is_own(host)) {
+            return Err(Problem::new(
+                StatusCode::FORBIDDEN,
+                "without a token this is answered only under localhost, an IP address, or a name of [http] hosts",
+            ));
+        }
+        let from_elsewhere = knock
+            .headers
+            .get("sec-fetch-site")
+            .is_some_and(|site| site != "same-origin" && site != "none");
+        let origin = knock
+            .headers
+            .get(ORIGIN)
+            .and_then(|origin| origin.to_str().ok());
+        let foreign = origin.is_some_and(|origin| !is_origin_of(origin, host));
+        if foreign || (from_elsewhere && knock.changes) {
+            return Err(Problem::new(
+                StatusCode::FORBIDDEN,
+                "a web page of another site may not call without a token",
+            ));
+        }
+        Ok(Caller::Local)
+    }
+
+    fn is_own(&self, host: &str) -> bool {
+        let name = host_name(host).to_ascii_lowercase();
+        let address = name.trim_start_matches('[').trim_end_matches(']');
+        address.parse::<IpAddr>().is_ok() || name == "localhost" || self.hosts.contains(&name)
+    }
+}
+
+/// The name of a host without its port.
+fn host_name(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|letter| letter.is_ascii_digit()) => name,
+        _ => host,
+    }
+}
+
+fn is_origin_of(origin: &str, host: Option<&str>) -> bool {
+    let own = origin.split_once("://").map(|(_, rest)| rest);
+    own.is_some() && own == host
+}
+
+/// What the caller shows of itself.
+fn shown(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(AUTHORIZATION)?.to_str().unwrap_or("");
+    let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
+    match scheme.eq_ignore_ascii_case("bearer") {
+        true => Some(token.trim().to_owned()),
+        false => Some(String::new()),
+    }
+}
+
+fn unauthorized(detail: &str) -> Problem {
+    let scheme = HeaderValue::from_static("Bearer");
+    Problem::new(StatusCode::UNAUTHORIZED, detail).with(WWW_AUTHENTICATE, scheme)
+}
+
+/// What is kept of a token. It is a random number of 256 bits: nothing slower is needed.
+pub fn hash(token: &str) -> String {
+    let digest = digest(&SHA256, token.as_bytes());
+    digest
+        .as_ref()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_without_ports() {
+        for (host, name) in [
+            ("localhost", "localhost"),
+            ("localhost:7717", "localhost"),
+            ("[::1]:7717", "[::1]"),
+            ("[::1]", "[::1]"),
+            ("127.0.0.1:1", "127.0.0.1"),
+        ] {
+            assert_eq!(host_name(host), name);
+        }
+    }
+
+    #[test]
+    fn a_hash_is_the_published_one() {
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(hash("abc"), expected);
+    }
+
+    #[test]
+    fn origins_are_compared_with_the_host() {
+        for (origin, host, same) in [
+            ("http://localhost:7717", Some("localhost:7717"), true),
+            ("http://evil.example", Some("localhost:7717"), false),
+            ("http://localhost:8000", Some("localhost:7717"), false),
+            ("null", Some("null"), false),
+            ("http://localhost", None, false),
+        ] {
+            assert_eq!(is_origin_of(origin, host), same, "{origin}");
+        }
+    }
+}

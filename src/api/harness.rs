@@ -1,0 +1,372 @@
+//! The two older contracts, as they stand, over the same engine: a question that is waited for (`agent-harness`), its answer by a person
+//! (`-resume`, and `agent-human-response`), and how it stands (`-status`). Who writes something new uses `/v1`.
+
+use super::Api;
+use super::call::Call;
+use super::problem::Problem;
+use super::reply::Reply;
+use super::route::Route;
+use super::sessions::{MAX_WAIT_SECONDS, admit, with_key};
+use super::wait::Rest;
+use crate::clock::{iso, now_ms};
+use crate::engine::mission::AUTO;
+use crate::model::request::Request;
+use crate::model::session::{InvalidStep, SessionState, SessionStep, Trigger};
+use crate::model::task::TaskState;
+use crate::model::token::Scope;
+use crate::store::{humans, sessions, tasks};
+use crate::trigger::answer as answers;
+use crate::trigger::intake::Origin;
+use hyper::{Method, StatusCode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Who asks, kept as labels.
+const LABELS: [&str; 3] = ["notebook_id", "user_id", "conversation_id"];
+/// Taken for the contract's sake and without effect: who answers, and how, is the daemon's configuration.
+const WITHOUT_EFFECT: [&str; 2] = ["inference_config", "system_prompts"];
+
+/// A question. Every other key of a request is taken too.
+#[derive(Deserialize, JsonSchema)]
+struct Question {
+    /// The objective.
+    #[expect(dead_code, reason = "the schema's only; the body is read as a request")]
+    question: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Resume {
+    session_id: String,
+    human_response: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct HumanResponse {
+    session_id: String,
+    task_id: Option<String>,
+    response: Json,
+}
+
+/// A session that ended, or that is still under way when the wait is over.
+#[derive(Serialize, JsonSchema)]
+struct Outcome {
+    success: bool,
+    session_id: String,
+    status: SessionState,
+    answer: Option<String>,
+    /// How the answer was come by.
+    summary: Option<String>,
+    tasks_completed: i64,
+    tasks_failed: i64,
+    duration_ms: i64,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// A session that waits for a person.
+#[derive(Serialize, JsonSchema)]
+struct Asking {
+    session_id: String,
+    status: SessionState,
+    question: String,
+    options: Vec<String>,
+    context: Context,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Context {
+    task_id: Option<String>,
+    task_failed: Option<String>,
+    error: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Answered {
+    Ended(Outcome),
+    Asking(Asking),
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Status {
+    session_id: String,
+    status: SessionState,
+    progress: Progress,
+    created_at: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Progress {
+    total_tasks: i64,
+    completed: i64,
+    failed: i64,
+    current_task: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Taken {
+    success: bool,
+    session_id: String,
+    status: SessionState,
+}
+
+pub fn routes() -> Vec<Route> {
+    let wait = json!({ "type": "integer", "minimum": 0, "maximum": MAX_WAIT_SECONDS });
+    let waits = "How many seconds to wait for the result; an hour where nothing is said.";
+    let id = json!({ "type": "string", "minLength": 1 });
+    vec![
+        Route::new(
+            Method::POST,
+            "/webhook/agent-harness",
+            "harness",
+            "Ask a question, and wait for its answer.",
+            |api, call| Box::pin(ask(api, call)),
+        )
+        .needs(Scope::Submit)
+        .query("wait", wait.clone(), waits)
+        .takes::<Question>()
+        .answers::<Answered>(StatusCode::OK, "It has ended, or waits for a person.")
+        .answers::<Answered>(StatusCode::ACCEPTED, "It is still under way."),
+        Route::new(
+            Method::POST,
+            "/webhook/agent-harness-resume",
+            "harness_resume",
+            "Answer what a session asks, and wait for its result.",
+            |api, call| Box::pin(resume(api, call)),
+        )
+        .needs(Scope::Act)
+        .query("wait", wait, waits)
+        .takes::<Resume>()
+        .answers::<Answered>(StatusCode::OK, "It has ended, or waits for a person again.")
+        .answers::<Answered>(StatusCode::ACCEPTED, "It is still under way."),
+        Route::new(
+            Method::GET,
+            "/webhook/agent-harness-status",
+            "harness_status",
+            "How far a session is.",
+            |api, call| Box::pin(status(api, call)),
+        )
+        .needs(Scope::Read)
+        .query("session_id", id, "The session; it must be given.")
+        .answers::<Status>(StatusCode::OK, "How far it is."),
+        Route::new(
+            Method::POST,
+            "/webhook/agent-human-response",
+            "human_response",
+            "Answer what a task asks; the session goes on.",
+            |api, call| Box::pin(human_response(api, call)),
+        )
+        .needs(Scope::Act)
+        .takes::<HumanResponse>()
+        .answers::<Taken>(StatusCode::OK, "The answer was taken."),
+    ]
+}
+
+async fn ask(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
+    let request = with_key(request_of(call.json()?)?, &call)?;
+    let longest = longest(&call)?;
+    let created = admit(&api, request, Origin::new(Trigger::Api)).await?;
+    let rest = api.rest_of(created.id(), longest).await?;
+    answer(&api, rest).await
+}
+
+fn longest(call: &Call) -> Result<Duration, Problem> {
+    let seconds = call.number("wait", 0..=MAX_WAIT_SECONDS)?;
+    let seconds = seconds.unwrap_or(MAX_WAIT_SECONDS);
+    Ok(Duration::from_secs(seconds.unsigned_abs()))
+}
+
+/// The request that a question is: planned, unless it says otherwise.
+fn request_of(mut body: Map<String, Json>) -> Result<Request, Problem> {
+    let question = body.shift_remove("question");
+    let question = question.ok_or_else(|| Problem::unfit("question: is missing"))?;
+    for key in WITHOUT_EFFECT {
+        body.shift_remove(key);
+    }
+    let mut labels: Map<String, Json> = Map::new();
+    for key in LABELS {
+        match body.shift_remove(key) {
+            None | Some(Json::Null) => {}
+            Some(Json::String(text)) => drop(labels.insert(key.to_owned(), text.into())),
+            Some(other) => drop(labels.insert(key.to_owned(), other.to_string().into())),
+        }
+    }
+    if let Some(Json::Object(own)) = body.shift_remove("labels") {
+        labels.extend(own);
+    }
+    body.insert("objective".to_owned(), question);
+    body.entry("plan").or_insert(AUTO.into());
+    if !labels.is_empty() {
+        body.insert("labels".to_owned(), labels.into());
+    }
+    Ok(Request::from_json(&Json::from(body).to_string())?)
+}
+
+async fn resume(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
+    let body: Resume = call.json()?;
+    let longest = longest(&call)?;
+    let id = give(&api, body.session_id, None, body.human_response).await?;
+    let rest = api.rest_of(&id, longest).await?;
+    answer(&api, rest).await
+}
+
+async fn human_response(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
+    let body: HumanResponse = call.json()?;
+    let words = match &body.response {
+        Json::String(text) => text.clone(),
+        Json::Object(fields) => match fields.get("selected_option").or(fields.get("text")) {
+            Some(Json::String(text)) => text.clone(),
+            _ => {
+                return Err(Problem::unfit(
+                    "response: must have the text selected_option",
+                ));
+            }
+        },
+        _ => return Err(Problem::unfit("response: must be an object or a text")),
+    };
+    let id = give(&api, body.session_id, body.task_id, words).await?;
+    let status = api.look(&id).await?.standing.session.status;
+    Ok(Reply::ok(&Taken {
+        success: true,
+        session_id: id,
+        status,
+    }))
+}
+
+/// Gives a person's answer to the session, or to the sub-agent of it that asks; returns the session that was named.
+async fn give(
+    api: &Arc<Api>,
+    given: String,
+    task: Option<String>,
+    words: String,
+) -> Result<String, Problem> {
+    if words.trim().is_empty() {
+        return Err(Problem::unfit("the answer must not be blank"));
+    }
+    let (id, asking) = api
+        .house
+        .store
+        .read(move |sql| {
+            let id = sessions::resolve(sql, &given)?;
+            let own = humans::waiting(sql, &id)?;
+            let asking = match own {
+                Some(asked) => Some((id.clone(), asked.task_id)),
+                None => match sessions::asking_below(sql, &id)? {
+                    Some(child) => {
+                        let asked = humans::waiting(sql, &child.id)?;
+                        Some((child.id, asked.and_then(|asked| asked.task_id)))
+                    }
+                    None => None,
+                },
+            };
+            Ok((id, asking))
+        })
+        .await?;
+    let Some((asker, asked_by)) = asking else {
+        let state = api.look(&id).await?.standing.session.status;
+        let refused = InvalidStep {
+            from: state.as_str(),
+            step: SessionStep::Answer.as_str(),
+        };
+        return Err(anyhow::Error::new(refused).into());
+    };
+    if task.is_some() && task != asked_by {
+        let detail = "task_id: it is another task that asks";
+        return Err(Problem::new(StatusCode::CONFLICT, detail));
+    }
+    let answer = answers::Answer {
+        session: asker,
+        answer: words,
+    };
+    answers::give(&api.house.store, answer).await?;
+    Ok(id)
+}
+
+/// The answer as the contract has it.
+async fn answer(api: &Arc<Api>, rest: Rest) -> Result<Reply, Problem> {
+    if let Some(asker) = &rest.asking {
+        let asker = asker.id.clone();
+        let (asked, task) = api
+            .house
+            .store
+            .read(move |sql| {
+                let asked = humans::waiting(sql, &asker)?;
+                let task = asked.as_ref().and_then(|asked| asked.task_id.clone());
+                let task = task.map(|task| tasks::get(sql, &task)).transpose()?;
+                Ok((asked, task.flatten()))
+            })
+            .await?;
+        if let Some(asked) = asked {
+            return Ok(Reply::ok(&Answered::Asking(Asking {
+                session_id: rest.standing.session.id,
+                status: SessionState::AwaitingHuman,
+                question: asked.question,
+                options: asked.options,
+                context: Context {
+                    task_id: asked.task_id,
+                    task_failed: task.map(|task| task.task.description),
+                    error: asked.error,
+                },
+            })));
+        }
+    }
+    let code = match rest.is_reached() {
+        true => StatusCode::OK,
+        false => StatusCode::ACCEPTED,
+    };
+    Ok(Reply::json(code, &Answered::Ended(outcome(rest))))
+}
+
+fn outcome(rest: Rest) -> Outcome {
+    let session = rest.standing.session;
+    let plan = session.plan.as_ref();
+    let summary = plan.and_then(|plan| plan.get("plan_summary")?.as_str());
+    Outcome {
+        success: session.status == SessionState::Completed,
+        summary: summary.map(str::to_owned),
+        answer: session.final_answer,
+        tasks_completed: session.completed_task_count,
+        tasks_failed: session.failed_task_count,
+        duration_ms: session.ended_at_ms.unwrap_or_else(now_ms) - session.created_at_ms,
+        error: match session.status {
+            SessionState::Failed | SessionState::Cancelled => session.end_detail,
+            _ => None,
+        },
+        status: session.status,
+        session_id: session.id,
+    }
+}
+
+async fn status(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
+    let given = call.text("session_id").unwrap_or_default().to_owned();
+    if given.is_empty() {
+        return Err(Problem::unfit("session_id: is missing"));
+    }
+    let status = api
+        .house
+        .store
+        .read(move |sql| {
+            let id = sessions::resolve(sql, &given)?;
+            let session = sessions::expect(sql, &id)?;
+            let tasks = tasks::for_people(sql, &id)?;
+            let running = |state| tasks.iter().find(|task| task.task.status == state);
+            let current = running(TaskState::Running).or(running(TaskState::HumanRequired));
+            Ok(Status {
+                progress: Progress {
+                    total_tasks: session.task_count,
+                    completed: session.completed_task_count,
+                    failed: session.failed_task_count,
+                    current_task: current.map(|task| task.task.description.clone()),
+                },
+                created_at: iso(session.created_at_ms),
+                status: session.status,
+                session_id: session.id,
+            })
+        })
+        .await?;
+    Ok(Reply::ok(&status))
+}

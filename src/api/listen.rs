@@ -1,0 +1,144 @@
+//! The listening: takes connections, limits how many and how slow they may be, and lets them finish when the daemon goes down.
+
+use super::Api;
+use super::patience::Patient;
+use crate::engine::House;
+use crate::files;
+use anyhow::{Context, Result, bail};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+
+/// The file in the state directory that says where the daemon listens.
+pub const ADDRESS_FILE: &str = "ralphd.http";
+/// How long calls under way may take once the daemon goes down.
+const DRAIN: Duration = Duration::from_secs(10);
+/// Where connections cannot be taken (no more open files), it is tried again after this.
+const RETRY: Duration = Duration::from_millis(100);
+/// The longest head of a request: more than any that is meant well.
+const MAX_HEAD_BYTES: usize = 32 * 1024;
+
+/// A place to listen at, held but not served yet.
+pub struct Listener {
+    socket: TcpListener,
+    address: SocketAddr,
+    note: PathBuf,
+}
+
+impl Listener {
+    /// Takes the configured address; nothing where none is to be listened at.
+    pub async fn bind(house: &House) -> Result<Option<Self>> {
+        let http = &house.config.http;
+        let Some(wanted) = http.address() else {
+            return Ok(None);
+        };
+        let socket = TcpListener::bind(wanted).await.with_context(|| {
+            format!("cannot listen at {wanted}; set another address as [http] listen, or \"off\"")
+        })?;
+        let address = socket.local_addr()?;
+        Ok(Some(Self {
+            socket,
+            address,
+            note: house.state.join(ADDRESS_FILE),
+        }))
+    }
+
+    /// Makes known where it listens. Anything but this machine's own address is open to others, who must show a token.
+    pub fn announce(&self, api: &Api) -> Result<()> {
+        if !self.address.ip().to_canonical().is_loopback() && !api.gate.has_tokens() {
+            bail!(
+                "[http] listen = \"{}\" is open to other machines, and there is no token; make one with 'ralphd token new NAME', or listen at 127.0.0.1",
+                self.address
+            );
+        }
+        files::write_whole(&self.note, self.address.to_string().as_bytes())?;
+        tracing::info!("listening at http://{}", self.address);
+        Ok(())
+    }
+
+    /// Serves until shutdown, then lets calls under way finish.
+    pub async fn run(self, api: Arc<Api>, mut shutdown: watch::Receiver<bool>) {
+        let feed = tokio::spawn(api.feed.clone().run(shutdown.clone()));
+        let connections = GracefulShutdown::new();
+        let room = Arc::new(Semaphore::new(
+            api.house.config.http.max_connections as usize,
+        ));
+        loop {
+            let accepted = tokio::select! {
+                accepted = accept(&self.socket, &room) => accepted,
+                _ = shutdown.wait_for(|down| *down) => break,
+            };
+            let (stream, peer, place) = accepted;
+            let served = serve(&api, stream, peer, &connections);
+            tokio::spawn(async move {
+                served.await;
+                drop(place);
+            });
+        }
+        drop(self.socket);
+        let _ = std::fs::remove_file(&self.note);
+        if tokio::time::timeout(DRAIN, connections.shutdown())
+            .await
+            .is_err()
+        {
+            tracing::warn!("some HTTP calls did not end in time and are cut off");
+        }
+        let _ = feed.await;
+    }
+}
+
+type Place = tokio::sync::OwnedSemaphorePermit;
+
+/// The next connection, as soon as there is room for it.
+async fn accept(socket: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, SocketAddr, Place) {
+    loop {
+        let Ok(place) = room.clone().acquire_owned().await else {
+            // The semaphore is never closed.
+            std::future::pending::<()>().await;
+            continue;
+        };
+        match socket.accept().await {
+            Ok((stream, peer)) => return (stream, peer, place),
+            Err(error) => {
+                tracing::warn!("cannot take a connection: {error}");
+                tokio::time::sleep(RETRY).await;
+            }
+        }
+    }
+}
+
+fn serve(
+    api: &Arc<Api>,
+    stream: TcpStream,
+    peer: SocketAddr,
+    connections: &GracefulShutdown,
+) -> impl Future<Output = ()> + use<> {
+    let patience = Duration::from(api.house.config.http.client_timeout);
+    // Small answers go out at once.
+    let _ = stream.set_nodelay(true);
+    let answering = api.clone();
+    let service = service_fn(move |request| {
+        let answering = answering.clone();
+        async move { Ok::<_, Infallible>(answering.answer(request, peer).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(patience)
+        .max_buf_size(MAX_HEAD_BYTES)
+        .serve_connection(TokioIo::new(Patient::new(stream, patience)), service);
+    let watched = connections.watch(connection);
+    async move {
+        if let Err(error) = watched.await {
+            // The other end went away, or was too slow: its affair.
+            tracing::debug!("a connection from {peer} broke off: {error}");
+        }
+    }
+}

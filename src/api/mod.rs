@@ -1,0 +1,229 @@
+//! The way in and the way to look and act over HTTP: a small route table over hyper, one file a resource.
+//! It must not decide anything that the command line would decide otherwise: both call the same rooms.
+
+mod act;
+pub mod auth;
+mod call;
+mod events;
+mod feed;
+mod harness;
+mod health;
+mod listen;
+mod openapi;
+mod patience;
+mod problem;
+mod rate;
+mod reply;
+mod route;
+mod sessions;
+mod wait;
+
+pub use listen::{ADDRESS_FILE, Listener};
+
+use crate::engine::House;
+use anyhow::Result;
+use auth::{Caller, Gate, Knock};
+use call::Call;
+use feed::Feed;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::header::{ALLOW, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use problem::Problem;
+use reply::{Reply, ReplyBody};
+use route::{Miss, Route};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tracing::Instrument;
+
+const CALL_ID: HeaderName = HeaderName::from_static("x-request-id");
+const MAX_CALL_ID_BYTES: usize = 64;
+
+/// What all routes share.
+pub struct Api {
+    house: Arc<House>,
+    gate: Gate,
+    feed: Arc<Feed>,
+    routes: Vec<Route>,
+    /// Turns true when the daemon goes down: streams end, and whoever waits is answered with what there is.
+    shutdown: watch::Receiver<bool>,
+}
+
+impl Api {
+    pub async fn open(house: Arc<House>, shutdown: watch::Receiver<bool>) -> Result<Arc<Self>> {
+        let http = &house.config.http;
+        let gate = Gate::open(&house.store, &http.hosts, http.requests_per_minute).await?;
+        let feed = Feed::new(&house.store);
+        Ok(Arc::new(Self {
+            gate,
+            feed,
+            routes: routes(),
+            shutdown,
+            house,
+        }))
+    }
+
+    /// Answers one call.
+    async fn answer(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        peer: SocketAddr,
+    ) -> Response<ReplyBody> {
+        let id = call_id(request.headers());
+        let span = tracing::info_span!("call", %id, method = %request.method(), path = request.uri().path(), caller = tracing::field::Empty);
+        let answer = async {
+            let reply = self.route(request, peer).await;
+            let reply = reply.unwrap_or_else(|problem| problem.reply(&id));
+            tracing::debug!(status = reply.status.as_u16(), "answered");
+            reply
+        };
+        let reply = answer.instrument(span).await;
+        match HeaderValue::from_str(&id) {
+            Ok(id) => reply.with(CALL_ID, id).into_response(),
+            Err(_) => reply.into_response(),
+        }
+    }
+
+    async fn route(
+        self: &Arc<Self>,
+        request: Request<Incoming>,
+        peer: SocketAddr,
+    ) -> Result<Reply, Problem> {
+        let (head, body) = request.into_parts();
+        let path = head.uri.path();
+        let (route, parts) = match route::find(&self.routes, &head.method, path) {
+            Ok(found) => found,
+            Err(miss) => return missed(&miss, &head.method, path),
+        };
+        let loopback = is_from_here(peer, &head.headers);
+        let knock = Knock {
+            headers: &head.headers,
+            loopback,
+            changes: route.method != Method::GET,
+        };
+        let caller = self.gate.admit(route.admission, &knock).await?;
+        if let Caller::Named(name) = &caller {
+            tracing::Span::current().record("caller", name);
+        }
+        let query = query_of(head.uri.query().unwrap_or(""), route)?;
+        let limit = self.house.config.http.max_body_bytes;
+        let body = match route.method == Method::GET {
+            true => Bytes::new(),
+            false => self.body(body, limit).await?,
+        };
+        let call = Call {
+            parts,
+            query,
+            headers: head.headers,
+            body,
+            loopback,
+        };
+        (route.action)(self.clone(), call).await
+    }
+
+    /// The whole body, as long as it is not too large and does not take too long.
+    async fn body(&self, body: Incoming, limit: u64) -> Result<Bytes, Problem> {
+        let too_large = || {
+            let detail = format!("the body has more than {limit} bytes");
+            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
+        };
+        if body.size_hint().lower() > limit {
+            return Err(too_large());
+        }
+        let whole = Limited::new(body, usize::try_from(limit).unwrap_or(usize::MAX)).collect();
+        let patience = Duration::from(self.house.config.http.client_timeout);
+        match tokio::time::timeout(patience, whole).await {
+            Ok(Ok(whole)) => Ok(whole.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+            Ok(Err(_)) => Err(Problem::new(
+                StatusCode::BAD_REQUEST,
+                "the body broke off before its end",
+            )),
+            Err(_) => Err(Problem::new(
+                StatusCode::REQUEST_TIMEOUT,
+                "the body took too long to come",
+            )),
+        }
+    }
+}
+
+fn routes() -> Vec<Route> {
+    let mut routes = sessions::routes();
+    routes.extend(act::routes());
+    routes.extend(events::routes());
+    routes.extend(harness::routes());
+    routes.extend(health::routes());
+    routes.extend(openapi::routes());
+    routes
+}
+
+fn missed(miss: &Miss, method: &Method, path: &str) -> Result<Reply, Problem> {
+    match miss {
+        Miss::Nowhere => {
+            let shown: String = path.chars().take(200).collect();
+            let detail = format!("there is nothing at {shown}; see /openapi.json");
+            Err(Problem::not_found(detail))
+        }
+        Miss::Method(allowed) => {
+            let names: Vec<&str> = allowed.iter().map(Method::as_str).collect();
+            let names = names.join(", ");
+            let header = HeaderValue::from_str(&names).unwrap_or(HeaderValue::from_static("GET"));
+            if *method == Method::OPTIONS {
+                return Ok(Reply::empty(StatusCode::NO_CONTENT).with(ALLOW, header));
+            }
+            let detail = format!("{method} is not for this place; it takes {names}");
+            Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail).with(ALLOW, header))
+        }
+    }
+}
+
+/// What is asked for beside the path; a name that the route does not know is a mistake, not a wish to be passed over.
+fn query_of(query: &str, route: &Route) -> Result<Vec<(String, String)>, Problem> {
+    let given: Vec<(String, String)> = form_urlencoded::parse(query.as_bytes())
+        .into_owned()
+        .collect();
+    let known: Vec<&str> = route
+        .told
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.place == "query")
+        .map(|parameter| parameter.name)
+        .collect();
+    match given
+        .iter()
+        .find(|(name, _)| !known.contains(&name.as_str()))
+    {
+        None => Ok(given),
+        Some((name, _)) => {
+            let shown: String = name.chars().take(100).collect();
+            let known = match known.is_empty() {
+                true => "it takes none".to_owned(),
+                false => format!("known: {}", known.join(", ")),
+            };
+            Err(Problem::unfit(format!(
+                "unknown parameter '{shown}'; {known}"
+            )))
+        }
+    }
+}
+
+/// From this very machine, and not passed on for somebody else by a proxy on it.
+fn is_from_here(peer: SocketAddr, headers: &HeaderMap) -> bool {
+    let passed_on = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
+    peer.ip().to_canonical().is_loopback()
+        && !passed_on.iter().any(|name| headers.contains_key(*name))
+}
+
+/// The caller's own id for the call where it is a sane one, else a new one.
+fn call_id(headers: &HeaderMap) -> String {
+    let given = headers.get(CALL_ID).and_then(|id| id.to_str().ok());
+    let sane = |id: &&str| {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        (1..=MAX_CALL_ID_BYTES).contains(&id.len()) && id.bytes().all(plain)
+    };
+    given
+        .filter(sane)
+        .map_or_else(crate::clock::new_id, str::to_owned)
+}

@@ -1,0 +1,360 @@
+//! Sessions as a resource: submit, list, look. It only calls `trigger/intake` and reads rows.
+
+use super::Api;
+use super::call::{Call, unsupported};
+use super::problem::Problem;
+use super::reply::Reply;
+use super::route::Route;
+use crate::model::document::format;
+use crate::model::request::Request;
+use crate::model::session::{SessionState, Trigger};
+use crate::model::token::Scope;
+use crate::report::standing::Standing;
+use crate::store::humans::HumanRequest;
+use crate::store::iterations::Iteration;
+use crate::store::sessions::{Created, Wanted};
+use crate::store::tasks::Assignment;
+use crate::store::{humans, iterations, sessions, tasks};
+use crate::trigger::intake::{Origin, Reception, parse};
+use hyper::header::{HeaderValue, LOCATION};
+use hyper::{Method, StatusCode};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The longest that a call may wait for a result.
+pub const MAX_WAIT_SECONDS: i64 = 3_600;
+const PAGE: u32 = 50;
+const MAX_PAGE: i64 = 200;
+const KEY: &str = "idempotency-key";
+
+/// What became of a request.
+#[derive(Serialize, JsonSchema)]
+pub struct Submitted {
+    pub session_id: String,
+    /// False where the same idempotency key was submitted before.
+    pub new: bool,
+    /// Where to look.
+    pub url: String,
+}
+
+/// Some of the sessions, newest first.
+#[derive(Serialize, JsonSchema)]
+struct SessionPage {
+    sessions: Vec<Standing>,
+    /// Give it as `cursor` for the next page; null on the last.
+    next: Option<String>,
+}
+
+/// One session, and all that people were asked in it.
+#[derive(Serialize, JsonSchema)]
+struct WholeSession {
+    #[serde(flatten)]
+    standing: Standing,
+    questions: Vec<HumanRequest>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Tasks {
+    tasks: Vec<Assignment>,
+}
+
+/// Some of a session's iterations, first to last.
+#[derive(Serialize, JsonSchema)]
+struct IterationPage {
+    iterations: Vec<Iteration>,
+    /// Give it as `cursor` for the next page; null on the last.
+    next: Option<i64>,
+}
+
+pub fn routes() -> Vec<Route> {
+    let one_of = |words: Vec<&'static str>| json!({ "type": "string", "enum": words });
+    let states = SessionState::ALL.iter().map(|state| state.as_str());
+    let triggers = Trigger::ALL.iter().map(|trigger| trigger.as_str());
+    let page = json!({ "type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": PAGE });
+    let time = json!({ "type": "string", "format": "date-time" });
+    let wait = json!({ "type": "integer", "minimum": 0, "maximum": MAX_WAIT_SECONDS });
+    let key = json!({ "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" });
+    vec![
+        Route::new(
+            Method::POST,
+            "/v1/sessions",
+            "submit",
+            "Submit a request.",
+            |api, call| Box::pin(submit(api, call)),
+        )
+        .needs(Scope::Submit)
+        .header(
+            "Idempotency-Key",
+            key,
+            "Two requests with the same key become one session, whatever way they come.",
+        )
+        .query(
+            "wait",
+            wait,
+            "Answer with the result, if it is there within so many seconds.",
+        )
+        .takes::<Request>()
+        .takes_text("text/markdown")
+        .answers::<Submitted>(StatusCode::ACCEPTED, "It is on disk and will be worked on.")
+        .answers::<Standing>(
+            StatusCode::OK,
+            "With `wait`: it has ended, or waits for a person.",
+        ),
+        Route::new(
+            Method::GET,
+            "/v1/sessions",
+            "list",
+            "List sessions, newest first.",
+            |api, call| Box::pin(list(api, call)),
+        )
+        .needs(Scope::Read)
+        .query(
+            "status",
+            one_of(states.collect()),
+            "Only those in this state.",
+        )
+        .query(
+            "agent",
+            json!({ "type": "string" }),
+            "Only those of this agent.",
+        )
+        .query(
+            "trigger",
+            one_of(triggers.collect()),
+            "Only those that came this way.",
+        )
+        .query(
+            "label",
+            json!({ "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}=.*$" }),
+            "Only those with this label, as name=value.",
+        )
+        .query(
+            "since",
+            time.clone(),
+            "Only those made at this time or later.",
+        )
+        .query("until", time, "Only those made before this time.")
+        .query("limit", page.clone(), "How many at most.")
+        .query(
+            "cursor",
+            json!({ "type": "string", "pattern": "^[0-9a-f-]{1,36}$" }),
+            "The `next` of an earlier page.",
+        )
+        .answers::<SessionPage>(StatusCode::OK, "The sessions."),
+        Route::new(
+            Method::GET,
+            "/v1/sessions/{id}",
+            "show",
+            "Look at one session.",
+            |api, call| Box::pin(show(api, call)),
+        )
+        .needs(Scope::Read)
+        .answers::<WholeSession>(StatusCode::OK, "The session."),
+        Route::new(
+            Method::GET,
+            "/v1/sessions/{id}/tasks",
+            "tasks",
+            "List the tasks of a session.",
+            |api, call| Box::pin(tasks_of(api, call)),
+        )
+        .needs(Scope::Read)
+        .answers::<Tasks>(StatusCode::OK, "The tasks, in their order."),
+        Route::new(
+            Method::GET,
+            "/v1/sessions/{id}/iterations",
+            "iterations",
+            "List the iterations of a session.",
+            |api, call| Box::pin(iterations_of(api, call)),
+        )
+        .needs(Scope::Read)
+        .query("limit", page, "How many at most.")
+        .query(
+            "cursor",
+            json!({ "type": "integer", "minimum": 0 }),
+            "The `next` of an earlier page.",
+        )
+        .answers::<IterationPage>(StatusCode::OK, "The iterations."),
+    ]
+}
+
+async fn submit(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
+    let wait = call.number("wait", 0..=MAX_WAIT_SECONDS)?;
+    let request = request_of(&call)?;
+    let created = admit(&api, request, Origin::new(Trigger::Api)).await?;
+    if let Some(seconds) = wait.filter(|seconds| *seconds > 0) {
+        let longest = Duration::from_secs(seconds.unsigned_abs());
+        let rest = api.rest_of(created.id(), longest).await?;
+        if rest.is_reached() {
+            return Ok(at(&created, Reply::ok(&rest.standing)));
+        }
+    }
+    Ok(accepted(&created))
+}
+
+/// Makes a session of a request, as every way in does.
+pub async fn admit(api: &Api, request: Request, origin: Origin) -> Result<Created, Problem> {
+    let reception = Reception::from(&*api.house);
+    Ok(reception.admit(request, origin).await?)
+}
+
+/// The answer for a session that was made, or was there before.
+pub fn accepted(created: &Created) -> Reply {
+    let submitted = Submitted {
+        session_id: created.id().to_owned(),
+        new: matches!(created, Created::New(_)),
+        url: place_of(created.id()),
+    };
+    at(created, Reply::json(StatusCode::ACCEPTED, &submitted))
+}
+
+fn at(created: &Created, reply: Reply) -> Reply {
+    match HeaderValue::from_str(&place_of(created.id())) {
+        Ok(place) => reply.with(LOCATION, place),
+        Err(_) => reply,
+    }
+}
+
+fn place_of(id: &str) -> String {
+    format!("/v1/sessions/{id}")
+}
+
+fn request_of(call: &Call) -> Result<Request, Problem> {
+    let text = call.body_text()?;
+    let request = match call.content_type().as_deref() {
+        None => parse(text)?,
+        Some("text/markdown" | "text/plain") => Request::from_markdown(text)?,
+        Some(kind) if kind == "application/json" || kind.ends_with("+json") => {
+            Request::from_json(text)?
+        }
+        Some(kind) => return Err(unsupported(kind, "application/json")),
+    };
+    with_key(request, call)
+}
+
+/// The key of the header is the request's own.
+pub fn with_key(request: Request, call: &Call) -> Result<Request, Problem> {
+    let Some(header) = call.headers.get(KEY) else {
+        return Ok(request);
+    };
+    let key = header.to_str().map(str::trim).unwrap_or_default();
+    if key.is_empty() || key.len() > 255 {
+        let detail = "Idempotency-Key: must be 1 to 255 printable ASCII characters";
+        return Err(Problem::unfit(detail));
+    }
+    match &request.idempotency_key {
+        Some(other) if other != key => Err(Problem::unfit(
+            "idempotency_key and the header Idempotency-Key differ; give one of them",
+        )),
+        _ => Ok(Request {
+            idempotency_key: Some(key.to_owned()),
+            ..request
+        }),
+    }
+}
+
+async fn list(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
+    let limit = call.number("limit", 1..=MAX_PAGE)?;
+    let limit = limit.map_or(PAGE, |limit| u32::try_from(limit).unwrap_or(PAGE));
+    let time = |name| -> Result<Option<i64>, Problem> {
+        let time: Option<Timestamp> = call.value(name, "a time such as 2026-11-20T02:00:00Z")?;
+        Ok(time.map(Timestamp::as_millisecond))
+    };
+    let wanted = Wanted {
+        status: call.value("status", &one_of(SessionState::ALL))?,
+        before: cursor(&call)?,
+        agent: call.text("agent").map(str::to_owned),
+        trigger: call.value("trigger", &one_of(Trigger::ALL))?,
+        since_ms: time("since")?,
+        until_ms: time("until")?,
+        label: call.text("label").map(label).transpose()?,
+    };
+    let page = api.house.store.read(move |sql| {
+        let mut found = sessions::list(sql, &wanted, limit + 1)?;
+        let more = found.len() > limit as usize;
+        found.truncate(limit as usize);
+        let next = found.last().map(|session| session.id.clone());
+        let standings = found.into_iter().map(|session| Standing::of(sql, session));
+        Ok(SessionPage {
+            sessions: standings.collect::<anyhow::Result<_>>()?,
+            next: next.filter(|_| more),
+        })
+    });
+    Ok(Reply::ok(&page.await?))
+}
+
+fn one_of<W: std::fmt::Display>(words: &[W]) -> String {
+    let words: Vec<String> = words.iter().map(W::to_string).collect();
+    format!("one of {}", words.join(", "))
+}
+
+fn cursor(call: &Call) -> Result<Option<String>, Problem> {
+    let sane = |text: &str| {
+        !text.is_empty()
+            && text.len() <= 36
+            && text
+                .bytes()
+                .all(|byte| b"0123456789abcdef-".contains(&byte))
+    };
+    match call.text("cursor") {
+        Some(text) if !sane(text) => Err(Problem::unfit(
+            "cursor: must be the `next` of an earlier page",
+        )),
+        text => Ok(text.map(str::to_owned)),
+    }
+}
+
+fn label(text: &str) -> Result<(String, String), Problem> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or_else(|| Problem::unfit("label: must be name=value"))?;
+    format::check("label-name", name)
+        .map_err(|reason| Problem::unfit(format!("label: the name {reason}")))?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+async fn show(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
+    let given = call.part().to_owned();
+    let whole = api.house.store.read(move |sql| {
+        let id = sessions::resolve(sql, &given)?;
+        let session = sessions::expect(sql, &id)?;
+        Ok(WholeSession {
+            standing: Standing::of(sql, session)?,
+            questions: humans::of_session(sql, &id)?,
+        })
+    });
+    Ok(Reply::ok(&whole.await?))
+}
+
+async fn tasks_of(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
+    let given = call.part().to_owned();
+    let tasks = api.house.store.read(move |sql| {
+        let id = sessions::resolve(sql, &given)?;
+        Ok(Tasks {
+            tasks: tasks::for_people(sql, &id)?,
+        })
+    });
+    Ok(Reply::ok(&tasks.await?))
+}
+
+async fn iterations_of(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
+    let limit = call.number("limit", 1..=MAX_PAGE)?;
+    let limit = limit.map_or(PAGE, |limit| u32::try_from(limit).unwrap_or(PAGE));
+    let after = call.number("cursor", 0..=i64::MAX)?.unwrap_or(0);
+    let given = call.part().to_owned();
+    let page = api.house.store.read(move |sql| {
+        let id = sessions::resolve(sql, &given)?;
+        let mut iterations = iterations::after(sql, &id, after, limit + 1)?;
+        let more = iterations.len() > limit as usize;
+        iterations.truncate(limit as usize);
+        let next = iterations.last().map(|iteration| iteration.number);
+        Ok(IterationPage {
+            iterations,
+            next: next.filter(|_| more),
+        })
+    });
+    Ok(Reply::ok(&page.await?))
+}
