@@ -26,6 +26,22 @@ const RETRY: Duration = Duration::from_millis(100);
 /// The longest head of a request: more than any that is meant well.
 const MAX_HEAD_BYTES: usize = 32 * 1024;
 
+/// An address that others could reach, with nobody who would have to show anything.
+#[derive(Debug)]
+pub struct Unguarded(SocketAddr);
+
+impl std::fmt::Display for Unguarded {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            formatter,
+            "[http] listen = \"{}\" is open to other machines, and there is no token; make one with 'ralphd token new NAME', or listen at 127.0.0.1",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for Unguarded {}
+
 /// A place to listen at, held but not served yet.
 pub struct Listener {
     socket: TcpListener,
@@ -54,10 +70,7 @@ impl Listener {
     /// Makes known where it listens. Anything but this machine's own address is open to others, who must show a token.
     pub fn announce(&self, api: &Api) -> Result<()> {
         if !self.address.ip().to_canonical().is_loopback() && !api.gate.has_tokens() {
-            bail!(
-                "[http] listen = \"{}\" is open to other machines, and there is no token; make one with 'ralphd token new NAME', or listen at 127.0.0.1",
-                self.address
-            );
+            bail!(Unguarded(self.address));
         }
         files::write_whole(&self.note, self.address.to_string().as_bytes())?;
         tracing::info!("listening at http://{}", self.address);

@@ -18,7 +18,7 @@ mod route;
 mod sessions;
 mod wait;
 
-pub use listen::{ADDRESS_FILE, Listener};
+pub use listen::{ADDRESS_FILE, Listener, Unguarded};
 
 use crate::engine::House;
 use anyhow::Result;

@@ -1,5 +1,6 @@
 //! Exit codes, and which error means which. They are part of the contract: users script against them.
 
+use crate::api::Unguarded;
 use crate::config::ConfigError;
 use crate::model::request::Problems;
 use crate::model::session::{EndReason, SessionState};
@@ -57,7 +58,8 @@ impl Exit {
             return Exit::Done;
         }
         remark(&format!("ralphd: {error:#}"));
-        if error.is::<Failure>() || error.is::<ConfigError>() || error.is::<Problems>() {
+        let usage = error.is::<Failure>() || error.is::<ConfigError>() || error.is::<Problems>();
+        if usage || error.is::<Unguarded>() {
             return Exit::Usage;
         }
         if error.is::<NotFound>() {
