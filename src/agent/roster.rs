@@ -155,6 +155,11 @@ impl Roster {
         self.members.values()
     }
 
+    /// The names of all agents.
+    pub fn names(&self) -> Vec<String> {
+        self.members().map(|member| member.name.clone()).collect()
+    }
+
     /// Lets all built-in agents write what their models say to a cassette.
     pub fn record(&mut self, file: &Path) {
         for member in self.members.values_mut() {

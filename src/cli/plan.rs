@@ -112,12 +112,9 @@ async fn preview(desk: &Desk, request: Request, state: &Path) -> Result<Result<P
     );
     let new = Reception::from(&*house).prepare(request, origin)?;
     if name != AUTO {
-        let agents: Vec<String> = house
-            .roster
-            .members()
-            .map(|member| member.name.clone())
-            .collect();
-        let filled = house.workflows.fill(&name, &inputs, &agents)?;
+        let filled = house
+            .workflows
+            .fill(&name, &inputs, &house.roster.names())?;
         return Ok(Ok(Planned {
             plan: filled.plan,
             own_agent: new.agent,

@@ -302,5 +302,5 @@ fn agents(desk: &Desk) -> Result<Vec<String>> {
     let program = std::env::current_exe()?;
     let secrets = desk.secrets.clone();
     let roster = Roster::new(&desk.config, Supervisor::default(), program, secrets)?;
-    Ok(roster.members().map(|member| member.name.clone()).collect())
+    Ok(roster.names())
 }

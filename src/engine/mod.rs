@@ -58,6 +58,13 @@ impl House {
     pub fn turn_record(&self, turn: &str) -> PathBuf {
         turn_record(&self.state, turn)
     }
+
+    /// Removes the files of a turn whose end is in the rows. What stays is in nobody's way, and is removed at the next start.
+    pub fn forget_turn(&self, turn: &str) {
+        if let Err(error) = crate::process::forget(&self.turn_record(turn)) {
+            tracing::warn!("an ended turn's files stay: {error:#}");
+        }
+    }
 }
 
 /// Where the supervision of one turn keeps its record.

@@ -28,12 +28,28 @@ const STORE_RETRY: Duration = Duration::from_secs(1);
 
 /// What came of one look at the rows.
 struct Round {
-    claimed: Vec<(Claim, Door)>,
+    /// At the doors of broken tasks nobody knocked.
+    claimed: Vec<(Claim, Option<Door>)>,
     /// Sessions whose running tasks are to be ended.
     unwanted: Vec<String>,
     /// When time matters next.
     next_ms: Option<i64>,
 }
+
+/// A task at whose door a knock failed; all that was claimed with it is undone.
+#[derive(Debug)]
+struct BrokenDoor {
+    task_id: String,
+    reason: String,
+}
+
+impl std::fmt::Display for BrokenDoor {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "task {}: {}", self.task_id, self.reason)
+    }
+}
+
+impl std::error::Error for BrokenDoor {}
 
 /// A task that is being worked on here.
 struct Active {
@@ -58,6 +74,8 @@ pub struct Scheduler {
     /// By the runtime's handle: a task that was given back may be claimed anew before its former work is over here.
     active: HashMap<tokio::task::Id, Active>,
     work: JoinSet<Result<()>>,
+    /// Tasks that are claimed next without a knock, so that their failure is theirs alone.
+    broken: BTreeSet<String>,
     /// Since when there are a few free slots, but not enough for a handful.
     gathering_since: Option<Instant>,
     shutdown: watch::Receiver<bool>,
@@ -73,6 +91,7 @@ impl Scheduler {
             scope: Scope::All,
             active: HashMap::new(),
             work: JoinSet::new(),
+            broken: BTreeSet::new(),
             gathering_since: None,
             shutdown,
         }
@@ -148,15 +167,31 @@ impl Scheduler {
         if let Some(pause) = self.gathers(free, slots) {
             return Ok(pause);
         }
-        let round = self.advance(free).await?;
+        let round = self.claim_round(free).await?;
         let of_those = |active: &&Active| round.unwanted.contains(&active.claim.session_id);
         for active in self.active.values().filter(of_those) {
             active.stop.send_replace(true);
         }
         for (claim, door) in round.claimed {
-            self.start(claim, Some(door));
+            self.broken.remove(&claim.task_id);
+            self.start(claim, door);
         }
         Ok(sleep_until(round.next_ms))
+    }
+
+    /// A round, again without those whose doors are broken: each fails in a transaction of its own, and its claim stands.
+    async fn claim_round(&mut self, free: usize) -> Result<Round> {
+        loop {
+            let error = match self.advance(free).await {
+                Ok(round) => return Ok(round),
+                Err(error) => error,
+            };
+            match error.downcast::<BrokenDoor>() {
+                Ok(broken) if self.broken.insert(broken.task_id.clone()) => {}
+                Ok(broken) => return Err(broken.into()),
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// With many slots, those that become free are filled by the handful, so that claims share their commits; but none waits long.
@@ -178,6 +213,7 @@ impl Scheduler {
     async fn advance(&self, free: usize) -> Result<Round> {
         let (worker, lease) = (self.worker_id.clone(), self.house.lease_until_ms());
         let (caps, config) = (self.caps.clone(), self.house.config.clone());
+        let broken = self.broken.clone();
         let only = match &self.scope {
             Scope::All => None,
             Scope::Session(session) => Some(session.clone()),
@@ -201,7 +237,10 @@ impl Scheduler {
                     let Some(claim) = next else {
                         break;
                     };
-                    let door = doors.knock(sql, &claim, at_ms)?;
+                    let door = match broken.contains(&claim.task_id) {
+                        true => None,
+                        false => Some(knock(&mut doors, sql, &claim, at_ms)?),
+                    };
                     claimed.push((claim, door));
                 }
                 let next = [tasks::next_due(sql)?, humans::next_expiry(sql)?];
@@ -308,6 +347,19 @@ impl Scheduler {
             self.conclude(ended).await;
         }
     }
+}
+
+/// Only a database that cannot work is the whole round's trouble.
+fn knock(doors: &mut Doors, sql: &mut dyn Sql, claim: &Claim, at_ms: i64) -> Result<Door> {
+    doors.knock(sql, claim, at_ms).map_err(|error| {
+        if error.is::<Unavailable>() {
+            return error;
+        }
+        anyhow!(BrokenDoor {
+            task_id: claim.task_id.clone(),
+            reason: format!("{error:#}"),
+        })
+    })
 }
 
 /// A cancelled session's turns are ended now, and so are those that are to pause at once or that a called back plan has no use for.

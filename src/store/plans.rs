@@ -68,7 +68,7 @@ pub fn save(sql: &mut dyn Sql, claim: &Claim, new: &NewPlan, at_ms: i64) -> Resu
 
 /// The session's own task gives up its claim until `count` tasks are over.
 fn wait(sql: &mut dyn Sql, claim: &Claim, count: usize, at_ms: i64) -> Result<()> {
-    let wish = sessions::expect(sql, &claim.session_id)?.control;
+    let wish = sessions::control(sql, &claim.session_id)?;
     tasks::settle(sql, claim, TaskStep::Wait, &Settlement::default(), at_ms)?;
     sql.run(query!("plans_wait"), values![&claim.task_id, count as i64])?;
     sessions::obey(sql, &claim.session_id, wish, at_ms)

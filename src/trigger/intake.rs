@@ -196,11 +196,7 @@ impl Reception<'_> {
                 )],
             };
         }
-        let agents: Vec<String> = self
-            .roster
-            .members()
-            .map(|member| member.name.clone())
-            .collect();
+        let agents = self.roster.names();
         match self.workflows.fill(plan, &request.inputs, &agents) {
             Ok(_) => Vec::new(),
             Err(error) => vec![problem("plan", format!("{error:#}"))],

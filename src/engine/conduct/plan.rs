@@ -30,7 +30,7 @@ pub async fn run(work: Work) -> Result<()> {
 }
 
 async fn from_workflow(work: Work, name: &str) -> Result<()> {
-    let agents = work.agent_names();
+    let agents = work.house.roster.names();
     match work
         .house
         .workflows
@@ -48,7 +48,7 @@ async fn from_workflow(work: Work, name: &str) -> Result<()> {
 }
 
 async fn by_planner(mut work: Work, behind: Vec<Piece>) -> Result<()> {
-    let agents = work.agent_names();
+    let agents = work.house.roster.names();
     let kept: Vec<u32> = of_state(&behind, TaskState::Completed)
         .map(|piece| piece.order)
         .collect();
@@ -119,11 +119,6 @@ fn of_state(pieces: &[Piece], state: TaskState) -> impl Iterator<Item = &Piece> 
 }
 
 impl Work {
-    fn agent_names(&self) -> Vec<String> {
-        let members = self.house.roster.members();
-        members.map(|member| member.name.clone()).collect()
-    }
-
     async fn planner_prompt(&self, behind: &[Piece], first_order: u32) -> Result<PlannerPrompt> {
         let done: Vec<Piece> = of_state(behind, TaskState::Completed).cloned().collect();
         let failed: Vec<Piece> = behind
@@ -137,7 +132,7 @@ impl Work {
         };
         Ok(PlannerPrompt {
             material,
-            agents: self.agent_names(),
+            agents: self.house.roster.names(),
             own_agent: self.session.agent.clone(),
             max_tasks: self.house.config.planner.max_tasks,
             first_order,

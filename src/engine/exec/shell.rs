@@ -7,7 +7,7 @@ use crate::engine::work::{Command, CommandEnd, Trouble, Work};
 use crate::files;
 use crate::model::policy::ErrorClass;
 use crate::model::workflow;
-use crate::process::{self, Exit};
+use crate::process::Exit;
 use anyhow::Result;
 use serde_json::{Value as Json, json};
 use std::path::Path;
@@ -45,7 +45,7 @@ pub async fn run(work: Work) -> Result<()> {
     };
     let end = work.run_command(command).await?;
     let passed = end.passed();
-    let record = work.house.turn_record(&turn);
+    let house = work.house.clone();
     let CommandEnd::Ended {
         exit,
         timed_out,
@@ -63,7 +63,7 @@ pub async fn run(work: Work) -> Result<()> {
         false => work.setback(trouble_of(&exit, timed_out, &tail)).await,
     };
     if left.is_ok() {
-        process::forget(&record)?;
+        house.forget_turn(&turn);
     }
     left
 }

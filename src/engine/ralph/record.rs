@@ -8,7 +8,6 @@ use crate::clock::now_ms;
 use crate::engine::verify_turn;
 use crate::files;
 use crate::model::event::EventType;
-use crate::process;
 use crate::store::events::{self, About};
 use crate::store::iterations::{self, EndedIteration, Iteration};
 use crate::workspace::letters;
@@ -50,9 +49,7 @@ impl Ralph {
     /// removed, and the next iteration makes its own. What a crash leaves behind is removed at the next start.
     pub(super) fn clear_away(&mut self) {
         for turn in std::mem::take(&mut self.recorded_turns) {
-            if let Err(error) = process::forget(&self.work.house.turn_record(&turn)) {
-                tracing::warn!("an ended turn's files stay: {error:#}");
-            }
+            self.work.house.forget_turn(&turn);
         }
     }
 

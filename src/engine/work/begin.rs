@@ -17,7 +17,7 @@ use crate::store::humans::{self, HumanKind, HumanStatus, NewQuestion};
 use crate::store::sessions::{self, Session};
 use crate::store::tasks::{self, Assignment, Claim, Parking, Settlement, Task};
 use crate::store::workspaces::{self, Acquired};
-use crate::store::{Unavailable, iterations, plans};
+use crate::store::{iterations, plans};
 use crate::workspace;
 use anyhow::Result;
 use std::collections::HashMap;
@@ -31,8 +31,6 @@ pub enum Door {
     Shut,
     /// Nobody wants it any more, but an earlier claimant has left a turn under way.
     Unwanted(String),
-    /// It cannot be begun at all.
-    Broken(anyhow::Error),
 }
 
 /// A task that can be worked on.
@@ -56,22 +54,16 @@ impl Doors {
         }
     }
 
-    /// Knocks at the door of a task, in the transaction that claims it. Only a database that cannot work is an error.
+    /// Knocks at the door of a task, in the transaction that claims it. A knock that fails may have done half of what it was to do: the
+    /// transaction must be undone.
     pub fn knock(&mut self, sql: &mut dyn Sql, claim: &Claim, at_ms: i64) -> Result<Door> {
-        let door = self
-            .found(sql, claim)
-            .and_then(|(session, mission)| knock(sql, claim, session, mission, at_ms));
-        match door {
-            Ok(door) => {
-                if !matches!(door, Door::Open(_)) {
-                    // What was done at it may have changed the session.
-                    self.known.remove(&claim.session_id);
-                }
-                Ok(door)
-            }
-            Err(error) if error.is::<Unavailable>() => Err(error),
-            Err(error) => Ok(Door::Broken(error)),
+        let (session, mission) = self.found(sql, claim)?;
+        let door = knock(sql, claim, session, mission, at_ms)?;
+        if !matches!(door, Door::Open(_)) {
+            // What was done at it may have changed the session.
+            self.known.remove(&claim.session_id);
         }
+        Ok(door)
     }
 
     fn found(&mut self, sql: &mut dyn Sql, claim: &Claim) -> Result<(Session, Mission)> {
@@ -101,7 +93,6 @@ impl Work {
             };
             let opened = match found {
                 Door::Shut => return Ok(None),
-                Door::Broken(error) => return Err(error),
                 Door::Unwanted(iteration) => {
                     end_turn(&house, &claim, &iteration).await?;
                     continue;

@@ -54,6 +54,19 @@ pub enum Consulted<T> {
     Failed(Trouble),
 }
 
+impl<T> Consulted<T> {
+    /// The same with another answer.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Consulted<U> {
+        match self {
+            Consulted::Answer(answer) => Consulted::Answer(change(answer)),
+            Consulted::Later(parking) => Consulted::Later(parking),
+            Consulted::Stopped => Consulted::Stopped,
+            Consulted::Spent(reason, detail) => Consulted::Spent(reason, detail),
+            Consulted::Failed(trouble) => Consulted::Failed(trouble),
+        }
+    }
+}
+
 /// A question that is being answered.
 struct Turn {
     id: String,
@@ -293,9 +306,7 @@ impl Work {
                 sessions::expect(sql, &claim.session_id)
             })
             .await?;
-        if let Err(error) = crate::process::forget(&self.house.turn_record(&turn.id)) {
-            tracing::warn!("an ended turn's files stay: {error:#}");
-        }
+        self.house.forget_turn(&turn.id);
         Ok(())
     }
 }

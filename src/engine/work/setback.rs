@@ -95,17 +95,13 @@ impl Work {
                 advice: None,
             }));
         }
-        let advice = match self.ask_analyzer(trouble).await? {
-            Consulted::Answer(advice) => advice,
-            Consulted::Later(parking) => return Ok(Consulted::Later(parking)),
-            Consulted::Stopped => return Ok(Consulted::Stopped),
-            Consulted::Spent(reason, detail) => return Ok(Consulted::Spent(reason, detail)),
-            Consulted::Failed(trouble) => return Ok(Consulted::Failed(trouble)),
-        };
-        setback.analyzer = Some(advice.decision);
-        Ok(Consulted::Answer(Verdict {
-            decision: policy::decide(&setback),
-            advice: Some(advice),
+        let asked = self.ask_analyzer(trouble).await?;
+        Ok(asked.map(|advice| {
+            setback.analyzer = Some(advice.decision);
+            Verdict {
+                decision: policy::decide(&setback),
+                advice: Some(advice),
+            }
         }))
     }
 

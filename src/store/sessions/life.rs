@@ -8,7 +8,7 @@ use crate::model::session::{Control, EndReason, InvalidStep, SessionState, Sessi
 use crate::model::task::TaskKind;
 use crate::store::driver::{Sql, values};
 use crate::store::events::{self, About};
-use crate::store::{humans, iterations, query, tasks};
+use crate::store::{humans, iterations, query, tasks, workspaces};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use serde_json::json;
@@ -163,8 +163,13 @@ fn close(sql: &mut dyn Sql, id: &str, ending: &Ending, at_ms: i64) -> Result<Opt
     if matches!(from, SessionState::AwaitingHuman | SessionState::Paused) {
         humans::withdraw(sql, id, at_ms)?;
     }
+    let kin = tree::kin(sql, id)?;
+    if kin.is_alone() {
+        workspaces::release(sql, id, at_ms)?;
+        return Ok(None);
+    }
     tree::cancel_children(sql, id, None, at_ms)?;
-    let above = tree::above(sql, id)?;
+    let above = kin.above;
     if let Some(above) = &above {
         tree::tell(sql, id, above, ending.reason, at_ms)?;
     }

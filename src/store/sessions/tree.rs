@@ -16,14 +16,32 @@ pub(super) struct Above {
     task: String,
 }
 
-pub(super) fn above(sql: &mut dyn Sql, id: &str) -> Result<Option<Above>> {
-    let row = sql.row(query!("sessions_parent"), values![id])?;
-    let Some(row) = row else {
-        return Ok(None);
-    };
+/// Who is above a session, and whether anybody is below it.
+pub(super) struct Kin {
+    pub above: Option<Above>,
+    has_children: bool,
+}
+
+impl Kin {
+    pub fn is_alone(&self) -> bool {
+        self.above.is_none() && !self.has_children
+    }
+}
+
+pub(super) fn kin(sql: &mut dyn Sql, id: &str) -> Result<Kin> {
+    let row = sql
+        .row(query!("sessions_kin"), values![id])?
+        .with_context(|| format!("session {id} is gone"))?;
     let session = row.optional_text("parent_session_id")?;
     let both = session.zip(row.optional_text("parent_task_id")?);
-    Ok(both.map(|(session, task)| Above { session, task }))
+    Ok(Kin {
+        above: both.map(|(session, task)| Above { session, task }),
+        has_children: row.flag("has_children")?,
+    })
+}
+
+pub(super) fn above(sql: &mut dyn Sql, id: &str) -> Result<Option<Above>> {
+    Ok(kin(sql, id)?.above)
 }
 
 /// The sessions of sub-agents that have not ended.

@@ -190,3 +190,46 @@ fn a_rejection_lets_what_runs_beside_it_finish() {
         assert_eq!(session.ending(), ("completed", "completed"), "{session:?}");
     }
 }
+
+#[test]
+fn a_gate_that_cannot_be_asked_about_leaves_no_half_of_it_behind() {
+    let mut stage = Stage::open();
+    stage
+        .case("torn")
+        .front("autonomy: 1")
+        .plan(tasks())
+        .submit();
+    let session = stage.in_state("torn", "awaiting_human");
+    stage.terminate();
+    // Rows such as no verb leaves them: ready to be claimed in a session that nobody can be asked about.
+    let rows = rusqlite::Connection::open(stage.state().join("ralphd.db")).unwrap();
+    rows.execute_batch(
+        "DELETE FROM human_requests;
+         UPDATE sessions SET status = 'paused', human_context = NULL;
+         UPDATE tasks SET status = 'pending', held = 0 WHERE status = 'human_required';
+         UPDATE tasks SET held = 0;",
+    )
+    .unwrap();
+    stage.restart();
+    stage
+        .case("beside")
+        .front("autonomy: 4")
+        .plan(tasks())
+        .submit();
+    assert_eq!(stage.ended("beside").ending(), ("completed", "completed"));
+    let session = wait_for("its end", || {
+        stage
+            .session("torn")
+            .filter(|torn| torn.id == session.id && torn.status == "failed")
+    });
+    assert!(
+        session
+            .end_detail
+            .as_deref()
+            .unwrap_or("")
+            .contains("paused"),
+        "{session:?}"
+    );
+    assert_eq!(stage.states(&session), "failed blocked");
+    assert_eq!(stage.count("SELECT count(*) FROM human_requests"), 0);
+}
