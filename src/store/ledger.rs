@@ -123,7 +123,7 @@ pub fn of_iteration(sql: &mut dyn Sql, iteration: &str) -> Result<Usage> {
 
 /// Whether a session for which this one works, directly or through others, has passed its budget.
 pub fn is_overdrawn_above(sql: &mut dyn Sql, session: &Session) -> Result<bool> {
-    for above in sessions::above(sql, session)? {
+    for above in sessions::lineage(sql, session)? {
         let budget = &above.request["budget"];
         let tokens = (above.input_tokens + above.output_tokens) as f64;
         let used = [

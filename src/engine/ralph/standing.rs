@@ -54,7 +54,7 @@ impl View {
                 Some(key) => sessions::of_errand(sql, id, &self.claim.task_id, &key)?,
                 None => Vec::new(),
             },
-            above: sessions::above(sql, &session)?,
+            above: sessions::lineage(sql, &session)?,
             session,
             history,
             answers: humans::of_task(sql, id, &self.claim.task_id)?,

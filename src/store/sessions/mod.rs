@@ -1,11 +1,14 @@
 //! The verbs of the `sessions` table: make, find, list; `life` has the steps from its making to its end.
 
+mod find;
 mod life;
 mod tree;
 
+pub use find::{NotFound, Wanted, list, resolve};
 pub(in crate::store) use life::start;
 pub use life::{Applied, Ending, Tally, cancel, control, end, obey, pause, resume, step};
 pub(in crate::store) use tree::cancel_children;
+pub use tree::{any_open_of_task, asking_below, lineage, of_errand, of_parent, of_task, root};
 
 use crate::model::event::EventType;
 use crate::model::session::{Control, EndReason, SessionState, Trigger, Verified};
@@ -13,7 +16,7 @@ use crate::model::task::TaskKind;
 use crate::store::driver::{Row, Sql, values};
 use crate::store::events::{self, About};
 use crate::store::{query, tasks};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::Value as Json;
 
 /// A session as stored.
@@ -191,147 +194,6 @@ pub fn get(sql: &mut dyn Sql, id: &str) -> Result<Option<Session>> {
 /// The session with exactly this id, which must be there.
 pub fn expect(sql: &mut dyn Sql, id: &str) -> Result<Session> {
     get(sql, id)?.with_context(|| format!("session {id} is gone"))
-}
-
-/// The sessions of the sub-agents that one task has had, first to last.
-pub fn of_task(sql: &mut dyn Sql, session: &str, task: &str) -> Result<Vec<Session>> {
-    let rows = sql.rows(query!("sessions_of_task"), values![session, task])?;
-    rows.iter().map(from_row).collect()
-}
-
-/// The sessions of all sub-agents that worked for one, first to last.
-pub fn of_parent(sql: &mut dyn Sql, session: &str) -> Result<Vec<Session>> {
-    let rows = sql.rows(query!("sessions_of_parent"), values![session])?;
-    rows.iter().map(from_row).collect()
-}
-
-/// Those of them that were made for one piece of work, by the beginning of their dedupe keys.
-pub fn of_errand(sql: &mut dyn Sql, session: &str, task: &str, key: &str) -> Result<Vec<Session>> {
-    let mut children = of_task(sql, session, task)?;
-    children.retain(|child| {
-        child
-            .dedupe_key
-            .as_ref()
-            .is_some_and(|own| own.starts_with(key))
-    });
-    Ok(children)
-}
-
-/// Whether a sub-agent of the task has not ended.
-pub fn any_open_of_task(sql: &mut dyn Sql, session: &str, task: &str) -> Result<bool> {
-    let children = of_task(sql, session, task)?;
-    Ok(children.iter().any(|child| child.ended_at_ms.is_none()))
-}
-
-/// The sessions that this one works for, directly or through others.
-pub fn above(sql: &mut dyn Sql, session: &Session) -> Result<Vec<Session>> {
-    let mut above: Vec<Session> = Vec::new();
-    let mut next = session.parent_session_id.clone();
-    while let Some(id) = next {
-        let parent = expect(sql, &id)?;
-        next = parent.parent_session_id.clone();
-        above.push(parent);
-    }
-    Ok(above)
-}
-
-/// A sub-agent of a session, at whatever depth, that waits for a person.
-pub fn asking_below(sql: &mut dyn Sql, id: &str) -> Result<Option<Session>> {
-    let row = sql.row(query!("sessions_asking_below"), values![id])?;
-    row.as_ref().map(from_row).transpose()
-}
-
-/// The session of a person's own at the head of a tree of sub-agents.
-pub fn root(sql: &mut dyn Sql, id: &str) -> Result<String> {
-    let row = sql.row(query!("sessions_root"), values![id])?;
-    row.with_context(|| format!("session {id} is gone"))?
-        .text("id")
-}
-
-/// An id that no session, or more than one, answers to.
-#[derive(Debug, PartialEq, Eq)]
-pub enum NotFound {
-    Unknown(String),
-    Ambiguous(String, Vec<String>),
-}
-
-impl std::fmt::Display for NotFound {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            NotFound::Unknown(given) => {
-                write!(formatter, "no session '{given}'; see 'ralphd list'")
-            }
-            NotFound::Ambiguous(given, some) => write!(
-                formatter,
-                "'{given}' is the start of several sessions: {}",
-                some.join(", ")
-            ),
-        }
-    }
-}
-
-impl std::error::Error for NotFound {}
-
-/// The whole id for a unique prefix, or for the short id that listings show (its end).
-pub fn resolve(sql: &mut dyn Sql, given: &str) -> Result<String> {
-    let wanted = given.trim().to_ascii_lowercase();
-    let plain = !wanted.is_empty() && wanted.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
-    if !plain {
-        bail!(NotFound::Unknown(given.to_owned()));
-    }
-    // 'g' sorts after every hexadecimal digit.
-    let end = format!("{wanted}g");
-    let mut found = sql.rows(query!("sessions_by_prefix"), values![&wanted, end])?;
-    if found.is_empty() && wanted.len() >= 4 {
-        found = sql.rows(query!("sessions_by_suffix"), values![format!("%{wanted}")])?;
-    }
-    let mut ids = found
-        .iter()
-        .map(|row| row.text("id"))
-        .collect::<Result<Vec<_>>>()?;
-    match ids.len() {
-        0 => bail!(NotFound::Unknown(given.to_owned())),
-        1 => Ok(ids.remove(0)),
-        _ => bail!(NotFound::Ambiguous(given.to_owned(), ids)),
-    }
-}
-
-/// Which sessions are wanted; what is not given lets every one through.
-#[derive(Clone, Debug, Default)]
-pub struct Wanted {
-    pub status: Option<SessionState>,
-    /// Those older than this one.
-    pub before: Option<String>,
-    pub agent: Option<String>,
-    pub trigger: Option<Trigger>,
-    pub since_ms: Option<i64>,
-    pub until_ms: Option<i64>,
-    /// A label's name and value.
-    pub label: Option<(String, String)>,
-}
-
-/// Sessions, newest first.
-pub fn list(sql: &mut dyn Sql, wanted: &Wanted, limit: u32) -> Result<Vec<Session>> {
-    let (name, value) = wanted
-        .label
-        .as_ref()
-        .map(|(name, value)| (name, value))
-        .unzip();
-    let rows = sql.rows(
-        query!("sessions_list"),
-        values![
-            wanted.status.map(SessionState::as_str),
-            wanted.before.as_ref(),
-            limit,
-            wanted.agent.as_ref(),
-            wanted.trigger.map(Trigger::as_str),
-            wanted.since_ms,
-            wanted.until_ms,
-            name,
-            value,
-        ],
-    )?;
-    rows.iter().map(from_row).collect()
 }
 
 /// Sessions that have not ended, newest first.

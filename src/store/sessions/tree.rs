@@ -1,7 +1,7 @@
 //! Sessions and those of their sub-agents: what the end of one means for those above and below it.
 
 use super::life::{Applied, cancel, cancel_tree, control};
-use super::root;
+use super::{Session, expect, from_row};
 use crate::model::event::EventType;
 use crate::model::session::{Control, EndReason, SessionState};
 use crate::store::driver::{Sql, values};
@@ -112,4 +112,59 @@ pub(in crate::store) fn cancel_children(
         }
     }
     Ok(all_ended)
+}
+
+/// The sessions of the sub-agents that one task has had, first to last.
+pub fn of_task(sql: &mut dyn Sql, session: &str, task: &str) -> Result<Vec<Session>> {
+    let rows = sql.rows(query!("sessions_of_task"), values![session, task])?;
+    rows.iter().map(from_row).collect()
+}
+
+/// The sessions of all sub-agents that worked for one, first to last.
+pub fn of_parent(sql: &mut dyn Sql, session: &str) -> Result<Vec<Session>> {
+    let rows = sql.rows(query!("sessions_of_parent"), values![session])?;
+    rows.iter().map(from_row).collect()
+}
+
+/// Those of them that were made for one piece of work, by the beginning of their dedupe keys.
+pub fn of_errand(sql: &mut dyn Sql, session: &str, task: &str, key: &str) -> Result<Vec<Session>> {
+    let mut children = of_task(sql, session, task)?;
+    children.retain(|child| {
+        child
+            .dedupe_key
+            .as_ref()
+            .is_some_and(|own| own.starts_with(key))
+    });
+    Ok(children)
+}
+
+/// Whether a sub-agent of the task has not ended.
+pub fn any_open_of_task(sql: &mut dyn Sql, session: &str, task: &str) -> Result<bool> {
+    let children = of_task(sql, session, task)?;
+    Ok(children.iter().any(|child| child.ended_at_ms.is_none()))
+}
+
+/// The sessions that this one works for, directly or through others.
+pub fn lineage(sql: &mut dyn Sql, session: &Session) -> Result<Vec<Session>> {
+    let mut above: Vec<Session> = Vec::new();
+    let mut next = session.parent_session_id.clone();
+    while let Some(id) = next {
+        let parent = expect(sql, &id)?;
+        next = parent.parent_session_id.clone();
+        above.push(parent);
+    }
+    Ok(above)
+}
+
+/// A sub-agent of a session, at whatever depth, that waits for a person.
+pub fn asking_below(sql: &mut dyn Sql, id: &str) -> Result<Option<Session>> {
+    let row = sql.row(query!("sessions_asking_below"), values![id])?;
+    row.as_ref().map(from_row).transpose()
+}
+
+/// The session of a person's own at the head of a tree of sub-agents.
+pub fn root(sql: &mut dyn Sql, id: &str) -> Result<String> {
+    let row = sql.row(query!("sessions_root"), values![id])?;
+    row.with_context(|| format!("session {id} is gone"))?
+        .text("id")
 }
