@@ -31,6 +31,7 @@ pub mod shorten;
 pub mod stop;
 pub mod task;
 pub mod usage;
+pub mod webhook;
 pub mod window;
 pub mod words;
 pub mod workflow;
