@@ -3,6 +3,7 @@
 
 use crate::api::{Api, Listener};
 use crate::clock::now_ms;
+use crate::config::Environment;
 use crate::engine::House;
 use crate::files;
 use crate::lock::{self, Lock};
@@ -11,6 +12,7 @@ use crate::queue::{Scheduler, identity, janitor, wake};
 use crate::report;
 use crate::store::events::{self, About};
 use crate::store::workers::{self, Role};
+use crate::trigger::webhook::Hooks;
 use crate::trigger::{inbox, rows};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
@@ -34,7 +36,8 @@ pub async fn run(
     let listener = Listener::bind(&house).await?;
     let (stop_working, working) = watch::channel(false);
     let (stop_telling, telling) = watch::channel(false);
-    let api = Api::open(house.clone(), working.clone()).await?;
+    let hooks = Hooks::open(&house.config, &Environment::of_process(), &house.secrets)?;
+    let api = Api::open(house.clone(), hooks, working.clone()).await?;
     if let Some(listener) = &listener {
         listener.announce(&api)?;
     }

@@ -25,7 +25,7 @@
 //!
 //! | rank | room | what it is |
 //! |---|---|---|
-//! | 0 | [`model`] | pure words and decisions: states, promise, why the loop stops, who takes the next turn, prices, requests, plans and workflows, what follows a failure, the roles of planned sessions and what each answers |
+//! | 0 | [`model`] | pure words and decisions: states, promise, why the loop stops, who takes the next turn, prices, requests, plans and workflows, what follows a failure, the roles of planned sessions and what each answers; `model/webhook`: who sent a delivery, and how its text stays data |
 //! | 1 | [`clock`], [`files`], [`lock`], [`config`], [`process`], [`secrets`] | the edges: time, files of strangers, locks, settings, programs, what must not get out |
 //! | 2 | [`store`] | the database; the only place with ralphd's SQL |
 //! | 3 | [`workspace`], [`dataset`], [`transform`] | the directory an agent works in; the tables a plan asks (files, SQLite, PostgreSQL), and read-only SQL over them; jq filters over results, each in a process of its own |

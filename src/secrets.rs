@@ -1,6 +1,8 @@
 //! The secrets this process knows: those of its environment, and the keys it has read from files since. They live in its
 //! memory and nowhere else; whoever writes anything down asks here for the mask of this moment.
 
+pub mod file;
+
 use crate::model::mask::{Mask, is_secret_name};
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError, RwLock};

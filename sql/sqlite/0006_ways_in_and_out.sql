@@ -15,6 +15,18 @@ CREATE INDEX ticks_of_session ON ticks (session_id) WHERE session_id IS NOT NULL
 -- What the schedule was when it was last looked at: a changed one begins anew instead of catching up.
 ALTER TABLE schedules ADD COLUMN definition TEXT;
 
+-- One row for each key by which a delivery that became a session is known again. It outlives the session: what was sent once stays
+-- sent. Nothing was written to the table before, so it is simply made anew.
+DROP TABLE deliveries;
+CREATE TABLE deliveries (
+    -- The name of the hook.
+    source         TEXT NOT NULL,
+    -- id:…, what the sender calls it; body:…, the hash of what was signed; key:…, what the configuration makes of it.
+    delivery_id    TEXT NOT NULL,
+    session_id     TEXT REFERENCES sessions (id) ON DELETE SET NULL,
+    received_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (source, delivery_id)
+) WITHOUT ROWID;
 CREATE INDEX deliveries_by_time ON deliveries (received_at_ms);
 CREATE INDEX deliveries_of_session ON deliveries (session_id) WHERE session_id IS NOT NULL;
 

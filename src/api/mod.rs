@@ -8,6 +8,7 @@ mod events;
 mod feed;
 mod harness;
 mod health;
+mod hooks;
 mod listen;
 mod openapi;
 mod patience;
@@ -21,6 +22,7 @@ mod wait;
 pub use listen::{ADDRESS_FILE, Listener, Unguarded};
 
 use crate::engine::House;
+use crate::trigger::webhook::Hooks;
 use anyhow::Result;
 use auth::{Caller, Gate, Knock};
 use call::Call;
@@ -45,6 +47,7 @@ const MAX_CALL_ID_BYTES: usize = 64;
 pub struct Api {
     house: Arc<House>,
     gate: Gate,
+    hooks: Hooks,
     feed: Arc<Feed>,
     routes: Vec<Route>,
     /// Turns true when the daemon goes down: streams end, and whoever waits is answered with what there is.
@@ -52,17 +55,26 @@ pub struct Api {
 }
 
 impl Api {
-    pub async fn open(house: Arc<House>, shutdown: watch::Receiver<bool>) -> Result<Arc<Self>> {
+    pub async fn open(
+        house: Arc<House>,
+        hooks: Hooks,
+        shutdown: watch::Receiver<bool>,
+    ) -> Result<Arc<Self>> {
         let http = &house.config.http;
         let gate = Gate::open(&house.store, &http.hosts, http.requests_per_minute).await?;
         let feed = Feed::new(&house.store);
         Ok(Arc::new(Self {
             gate,
+            hooks,
             feed,
             routes: routes(),
             shutdown,
             house,
         }))
+    }
+
+    fn max_body_bytes(&self) -> u64 {
+        self.house.config.http.max_body_bytes
     }
 
     /// Answers one call.
@@ -108,7 +120,7 @@ impl Api {
             tracing::Span::current().record("caller", name);
         }
         let query = query_of(head.uri.query().unwrap_or(""), route)?;
-        let limit = self.house.config.http.max_body_bytes;
+        let limit = (route.limit)(self, &parts)?;
         let body = match route.method == Method::GET {
             true => Bytes::new(),
             false => self.body(body, limit).await?,
@@ -153,6 +165,7 @@ fn routes() -> Vec<Route> {
     let mut routes = sessions::routes();
     routes.extend(act::routes());
     routes.extend(events::routes());
+    routes.extend(hooks::routes());
     routes.extend(harness::routes());
     routes.extend(health::routes());
     routes.extend(openapi::routes());

@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 /// What a route does with a call.
 pub type Action = fn(Arc<Api>, Call) -> BoxFuture<'static, Result<Reply, Problem>>;
+/// How long the body of a call may be, by the parts of its path.
+pub type Limit = fn(&Api, &[String]) -> Result<u64, Problem>;
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 /// Who is let through.
@@ -31,6 +33,7 @@ pub struct Route {
     pub path: &'static str,
     pub admission: Admission,
     pub action: Action,
+    pub limit: Limit,
     pub told: Told,
 }
 
@@ -81,6 +84,7 @@ impl Route {
             path,
             admission: Admission::Everybody,
             action,
+            limit: |api, _| Ok(api.max_body_bytes()),
             told: Told {
                 name,
                 summary,
@@ -94,6 +98,12 @@ impl Route {
 
     pub fn needs(mut self, scope: Scope) -> Self {
         self.admission = Admission::Scope(scope);
+        self
+    }
+
+    /// Another limit than all others have.
+    pub fn limited(mut self, limit: Limit) -> Self {
+        self.limit = limit;
         self
     }
 

@@ -9,7 +9,7 @@ use crate::engine::prompt::Prompts;
 use crate::engine::workflows::Workflows;
 use crate::files;
 use crate::process::Supervisor;
-use crate::secrets::Vault;
+use crate::secrets::{Vault, file};
 use crate::store::{DATABASE_FILE, Store};
 use anyhow::{Context, Result, bail};
 use std::fs::OpenOptions;
@@ -159,8 +159,8 @@ pub fn make_cassette(file: &Path) -> Result<()> {
     }
 }
 
-/// The secrets of this process's environment, and the keys in files as far as this user may read them. What is wrong with
-/// such a file is said where its key is needed.
+/// The secrets of this process's environment, and the keys and secrets in files as far as this user may read them. What is wrong with
+/// such a file is said where it is needed.
 fn secrets(config: &Config) -> Vault {
     let vault = Vault::of_environment(&config.secret_names());
     for agent in config.agents.values() {
@@ -168,6 +168,10 @@ fn secrets(config: &Config) -> Vault {
         if let Some(read) = key.and_then(|key| key.read().ok().flatten()) {
             vault.learn(&read.value);
         }
+    }
+    let files = config.hooks.values().flat_map(|hook| &hook.secret_file);
+    for read in files.filter_map(|file| file::read(file, "secret").ok()) {
+        vault.learn(&read.value);
     }
     vault
 }

@@ -4,6 +4,7 @@
 pub mod agent;
 mod environment;
 mod file;
+pub mod hooks;
 pub mod http;
 mod load;
 pub mod paths;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use agent::Agent;
 pub use environment::Environment;
+pub use hooks::Hook;
 pub use http::Http;
 pub use load::Loaded;
 pub use planned::{Planner, Roles, Workflows};
@@ -66,6 +68,9 @@ pub struct Config {
     /// The agents, by name.
     #[schemars(schema_with = "agents_schema")]
     pub agents: IndexMap<String, Agent>,
+    /// The webhooks, by name.
+    #[schemars(schema_with = "hooks::hooks_schema")]
+    pub hooks: IndexMap<String, Hook>,
 }
 
 /// What a request that does not say otherwise gets.
@@ -291,7 +296,9 @@ impl Config {
     pub fn secret_names(&self) -> Vec<String> {
         let keys = self.agents.values().filter_map(Agent::key_variable);
         let named = self.secrets.names.iter().map(String::as_str);
-        named.chain(keys).map(str::to_owned).collect()
+        let hooks = self.hooks.values().flat_map(|hook| &hook.secret_env);
+        let all = named.chain(keys).chain(hooks.map(String::as_str));
+        all.map(str::to_owned).collect()
     }
 }
 

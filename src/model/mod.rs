@@ -32,6 +32,7 @@ pub mod stop;
 pub mod task;
 pub mod token;
 pub mod usage;
+pub mod webhook;
 pub mod window;
 pub mod words;
 pub mod workflow;

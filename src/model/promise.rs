@@ -137,29 +137,55 @@ pub fn answer_in(text: &str, promise: &str) -> String {
 /// A text by somebody else, without the promise: what the agent is told must neither say it for the agent nor make the
 /// agent's own saying of it look like an echo. Longer words that only contain it stay.
 pub fn taken_out(text: &str, promise: &str) -> String {
-    let promise = promise.trim();
-    let core = match strip_marks(promise) {
-        "" => promise,
-        core => core,
-    };
+    let core = core_of(promise);
     if core.is_empty() {
         return text.to_owned();
     }
-    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    // Underscores around it are marks like any others, as far as no word goes on behind them.
+    let goes_on = |beyond: Option<char>| beyond.is_some_and(char::is_alphanumeric);
     let mut clean = String::with_capacity(text.len());
     let mut done = 0;
     for (at, found) in text.match_indices(core) {
         let end = at + found.len();
-        let inside = text[..at].chars().next_back().is_some_and(is_word)
-            || text[end..].chars().next().is_some_and(is_word);
+        let inside = goes_on(text[..at].trim_end_matches('_').chars().next_back())
+            || goes_on(text[end..].trim_start_matches('_').chars().next());
         if !inside {
             clean.push_str(&text[done..at]);
-            clean.push_str("[the promise]");
+            clean.push_str(mark_for(core));
             done = end;
         }
     }
     clean.push_str(&text[done..]);
     clean
+}
+
+/// The same for what anybody may have sent, by the rule that the promise is looked for with: under the loose one, a longer word
+/// that contains it would be enough.
+pub fn withheld(text: &str, promise: &str, rule: PromiseMatch) -> String {
+    let core = core_of(promise);
+    match rule {
+        PromiseMatch::Line => taken_out(text, promise),
+        PromiseMatch::Contains if core.is_empty() => text.to_owned(),
+        PromiseMatch::Contains => text.replace(core, mark_for(core)),
+    }
+}
+
+/// What stands in its place where the promise is taken out; it must not say it itself.
+fn mark_for(core: &str) -> &'static str {
+    const MARK: &str = "[the promise]";
+    match MARK.contains(core) {
+        true => "[…]",
+        false => MARK,
+    }
+}
+
+/// The promise without marks around it.
+fn core_of(promise: &str) -> &str {
+    let promise = promise.trim();
+    match strip_marks(promise) {
+        "" => promise,
+        core => core,
+    }
 }
 
 #[cfg(test)]
@@ -268,6 +294,13 @@ mod tests {
                 "It was abandoned, not [the promise].",
             ),
             ("nothing", "DONE", "nothing"),
+            (
+                "__TASK_COMPLETE__ _TASK_COMPLETE",
+                "TASK_COMPLETE",
+                "__[the promise]__ _[the promise]",
+            ),
+            ("NOT_TASK_COMPLETE", "TASK_COMPLETE", "NOT_TASK_COMPLETE"),
+            ("TASK_COMPLETE_2", "TASK_COMPLETE", "TASK_COMPLETE_2"),
         ] {
             assert_eq!(taken_out(text, promise), clean);
         }
@@ -279,6 +312,36 @@ mod tests {
             PromiseMatch::Line,
             &told
         ));
+    }
+
+    #[test]
+    fn what_strangers_send_holds_the_promise_under_neither_rule() {
+        for promise in [
+            "DONE",
+            "**DONE**",
+            "the promise",
+            "promise",
+            "D",
+            " DONE ",
+            "[the promise]",
+        ] {
+            for text in [
+                "DONE",
+                "ABANDONED",
+                "__DONE__",
+                "so: promise!",
+                "the promise",
+                "[the promise]",
+            ] {
+                for rule in [PromiseMatch::Line, PromiseMatch::Contains] {
+                    let told = withheld(text, promise, rule);
+                    assert!(
+                        !is_kept(&told, promise, rule, ""),
+                        "{told:?} keeps {promise:?}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! `driver` is the seam, `sqlite`, `statements`, `writer` and `migrate` the one driver there is; every other file is the verbs of one table,
 //! plain functions over a transaction, so that several verbs make one commit.
 
+pub mod deliveries;
 pub mod driver;
 pub mod events;
 pub mod guidance;

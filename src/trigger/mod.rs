@@ -1,4 +1,4 @@
-//! The ways in: files in an inbox, rows from `sqlite3`, the command line. All of them end in `intake`.
+//! The ways in: files in an inbox, webhooks, rows from `sqlite3`, the command line. All of them end in `intake`.
 //! A trigger must not acknowledge anything before it is durable, and never twice.
 
 pub mod again;
@@ -6,3 +6,4 @@ pub mod answer;
 pub mod inbox;
 pub mod intake;
 pub mod rows;
+pub mod webhook;

@@ -8,6 +8,7 @@ mod datasets;
 mod doctor;
 mod escapes;
 mod fallback;
+mod hooks;
 mod inbox;
 mod keys;
 mod limits_of_agents;

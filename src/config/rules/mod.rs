@@ -2,6 +2,7 @@
 //! default, and the other one is blamed.
 
 mod builtin;
+mod hooks;
 
 use std::path::Path;
 
@@ -20,6 +21,7 @@ pub(super) fn broken(config: &Config, tree: &Node) -> Vec<Finding> {
     findings.extend(named_agents(config, tree));
     findings.extend(commands(config, tree));
     findings.extend(builtin::broken(config, tree));
+    findings.extend(hooks::broken(config, tree));
     findings.extend(models_untold(config, tree));
     findings.extend(fallbacks(config, tree));
     findings.extend(keys(config, tree));
@@ -85,6 +87,12 @@ fn named_agents(config: &Config, tree: &Node) -> Vec<Finding> {
         if let Some(name) = name.filter(|name| !is_known(name)) {
             let message = unknown_agent(name, &configured);
             findings.push(at(tree, &[section, key], message));
+        }
+    }
+    for (name, hook) in &config.hooks {
+        if let Some(agent) = hook.request.agent.as_deref().filter(|name| !is_known(name)) {
+            let message = unknown_agent(agent, &configured);
+            findings.push(at(tree, &["hooks", name, "request", "agent"], message));
         }
     }
     for (index, inbox) in inbox_nodes(tree).iter().enumerate() {

@@ -1,0 +1,1 @@
+SELECT session_id FROM deliveries WHERE source = ?1 AND delivery_id = ?2
