@@ -9,6 +9,7 @@ use crate::engine::prompt::Prompts;
 use crate::engine::workflows::Workflows;
 use crate::files;
 use crate::process::Supervisor;
+use crate::report::notify;
 use crate::secrets::Vault;
 use crate::store::{DATABASE_FILE, Store};
 use anyhow::{Context, Result, bail};
@@ -169,6 +170,7 @@ fn secrets(config: &Config) -> Vault {
             vault.learn(&read.value);
         }
     }
+    notify::learn_files(config, &vault);
     vault
 }
 

@@ -5,6 +5,7 @@ pub mod agent;
 mod environment;
 mod file;
 mod load;
+pub mod notify;
 pub mod paths;
 mod planned;
 mod problem;
@@ -23,8 +24,10 @@ use serde::{Deserialize, Serialize};
 pub use agent::Agent;
 pub use environment::Environment;
 pub use load::Loaded;
+pub use notify::{Callbacks, Target};
 pub use planned::{Planner, Roles, Workflows};
 pub use problem::{ConfigError, ConfigProblem};
+pub use rules::unknown_target;
 
 use crate::model::delegation;
 use crate::model::period::Period;
@@ -59,6 +62,10 @@ pub struct Config {
     pub secrets: Secrets,
     pub prompts: Prompts,
     pub workflows: Workflows,
+    pub callbacks: Callbacks,
+    /// Who is told of sessions, by name.
+    #[schemars(schema_with = "notify::targets_schema")]
+    pub notify: IndexMap<String, Target>,
     pub log: Log,
     /// The agents, by name.
     #[schemars(schema_with = "agents_schema")]
@@ -103,6 +110,8 @@ pub struct Defaults {
     pub max_retries: u32,
     #[schemars(range(min = 0, max = 10))]
     pub max_depth: u32,
+    #[schemars(schema_with = "request::names")]
+    pub notify: Vec<String>,
 }
 
 impl Default for Defaults {
@@ -124,6 +133,7 @@ impl Default for Defaults {
             transient_backoff: Period::from_secs(1),
             max_retries: policy::MAX_RETRIES,
             max_depth: delegation::MAX_DEPTH,
+            notify: Vec::new(),
         }
     }
 }
@@ -288,7 +298,10 @@ impl Config {
     pub fn secret_names(&self) -> Vec<String> {
         let keys = self.agents.values().filter_map(Agent::key_variable);
         let named = self.secrets.names.iter().map(String::as_str);
-        named.chain(keys).map(str::to_owned).collect()
+        let told = self.notify.values().flat_map(Target::secret_variables);
+        let signed = self.callbacks.secret_env.as_deref();
+        let all = named.chain(keys).chain(told).chain(signed);
+        all.map(str::to_owned).collect()
     }
 }
 

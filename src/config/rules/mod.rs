@@ -2,6 +2,9 @@
 //! default, and the other one is blamed.
 
 mod builtin;
+mod notify;
+
+pub use notify::unknown_target;
 
 use std::path::Path;
 
@@ -24,6 +27,7 @@ pub(super) fn broken(config: &Config, tree: &Node) -> Vec<Finding> {
     findings.extend(fallbacks(config, tree));
     findings.extend(keys(config, tree));
     findings.extend(inboxes_twice(config, tree));
+    findings.extend(notify::broken(config, tree));
     findings
 }
 
