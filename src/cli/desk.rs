@@ -170,7 +170,7 @@ fn secrets(config: &Config) -> Vault {
             vault.learn(&read.value);
         }
     }
-    notify::learn_files(config, &vault);
+    notify::learn(config, &vault);
     vault
 }
 

@@ -5,8 +5,8 @@ use crate::config::Config;
 use crate::config::notify::{Target, TargetKind};
 use crate::model::address;
 use crate::model::document::{Finding, Node, Value};
-use crate::model::notice::CALLBACK;
 use crate::model::nearest::nearest;
+use crate::model::notice::CALLBACK;
 
 /// Keys that not every kind has, and which kinds have them.
 const OF_KINDS: &[(&str, &[TargetKind])] = &[
@@ -42,7 +42,11 @@ pub(super) fn broken(config: &Config, tree: &Node) -> Vec<Finding> {
             let path = ["notify", name, other];
             tree.place_of(&["notify", name, one])
                 .and(tree.place_of(&path))?;
-            Some(at(tree, &path, format!("{one} is given too; one of them is enough")))
+            Some(at(
+                tree,
+                &path,
+                format!("{one} is given too; one of them is enough"),
+            ))
         }));
     }
     let callbacks = &config.callbacks;
@@ -80,7 +84,10 @@ fn missing(name: &str, target: &Target, tree: &Node) -> Option<Finding> {
         ),
     };
     Some(Finding {
-        place: tree.place_of(&["notify", name]).cloned().unwrap_or_default(),
+        place: tree
+            .place_of(&["notify", name])
+            .cloned()
+            .unwrap_or_default(),
         key: format!("notify.{name}.{key}"),
         message: message.to_owned(),
     })
@@ -102,7 +109,9 @@ fn problem_of_address(kind: TargetKind, url: &str, allow_private: bool) -> Optio
         return Some("must end with a topic, as https://ntfy.sh/my-topic".to_owned());
     }
     let private = address::plainly_not_public(&url).filter(|_| !allow_private)?;
-    Some(format!("{private}; set allow_private = true if that is meant"))
+    Some(format!(
+        "{private}; set allow_private = true if that is meant"
+    ))
 }
 
 /// Names of targets that nobody configured, in defaults of requests.
@@ -118,7 +127,8 @@ fn unknown_names(config: &Config, tree: &Node) -> Vec<Finding> {
         let given = inbox
             .entry("defaults")
             .and_then(|entry| entry.node.entry("notify"));
-        let Some((entry, Value::List(names))) = given.map(|entry| (entry, &entry.node.value)) else {
+        let Some((entry, Value::List(names))) = given.map(|entry| (entry, &entry.node.value))
+        else {
             continue;
         };
         for name in names {

@@ -87,7 +87,11 @@ pub struct Budget {
 impl Question {
     /// Reads what the event of a question says.
     pub fn of_event(session: &str, facts: &Json) -> Self {
-        let text = |key: &str| facts[key].as_str().map(|text| cut(text, MAX_QUESTION_BYTES));
+        let text = |key: &str| {
+            facts[key]
+                .as_str()
+                .map(|text| cut(text, MAX_QUESTION_BYTES))
+        };
         let options = facts["options"].as_array().into_iter().flatten();
         Self {
             question: text("question").unwrap_or_default(),
@@ -272,7 +276,8 @@ mod tests {
 
     #[test]
     fn a_question_says_how_to_answer_it() {
-        let gate = json!({"question": "May I?", "options": [], "error": "it is critical", "kind": "gate"});
+        let gate =
+            json!({"question": "May I?", "options": [], "error": "it is critical", "kind": "gate"});
         let facts = MessageFacts {
             asked: Some(Question::of_event("0199-00000child", &gate)),
             ..facts()

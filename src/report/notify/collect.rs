@@ -93,11 +93,7 @@ fn told_of(sql: &mut dyn Sql, config: &Config, event: &Event) -> Result<Vec<NewN
 }
 
 /// Who wants to hear of an occasion: the target, and the receiver that it shares with others.
-fn listeners(
-    session: &Session,
-    config: &Config,
-    occasion: Occasion,
-) -> BTreeSet<(String, String)> {
+fn listeners(session: &Session, config: &Config, occasion: Occasion) -> BTreeSet<(String, String)> {
     let named = session.request["notify"].as_array().into_iter().flatten();
     let wants = |name: &&str| {
         // A target that is not there any more is owed it: it may come back with the next start.

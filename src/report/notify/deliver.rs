@@ -131,6 +131,11 @@ impl Courier {
 
 /// Another number for every notice.
 fn seed_of(id: &str) -> u64 {
-    let digits: String = id.chars().rev().filter(|letter| *letter != '-').take(12).collect();
+    let digits: String = id
+        .chars()
+        .rev()
+        .filter(|letter| *letter != '-')
+        .take(12)
+        .collect();
     u64::from_str_radix(&digits, 16).unwrap_or(0)
 }

@@ -14,7 +14,7 @@ mod sign;
 mod slack;
 mod webhook;
 
-pub use secret::{learn_files, problems};
+pub use secret::{learn, problems};
 
 use crate::clock::now_ms;
 use crate::engine::House;

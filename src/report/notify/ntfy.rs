@@ -23,8 +23,8 @@ pub(super) fn posting(
     let mut posting = Posting::new(&server, body.to_string(), target.timeout)?;
     if let Some(token) = token {
         let value = HeaderValue::from_str(&format!("Bearer {token}"));
-        let mut value = value
-            .map_err(|_| "the token holds characters that no header can carry".to_owned())?;
+        let mut value =
+            value.map_err(|_| "the token holds characters that no header can carry".to_owned())?;
         value.set_sensitive(true);
         posting.headers.insert(AUTHORIZATION, value);
     }

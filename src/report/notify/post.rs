@@ -242,10 +242,15 @@ mod tests {
     #[test]
     fn names_lead_to_public_addresses_only() {
         let found = |list: &[&str]| {
-            let addresses = list.iter().map(|text| SocketAddr::new(text.parse().unwrap(), 0));
+            let addresses = list
+                .iter()
+                .map(|text| SocketAddr::new(text.parse().unwrap(), 0));
             let kept = public_of("a.example", addresses.collect::<Vec<_>>().into_iter());
-            kept.map(|kept| kept.map(|address| address.ip().to_string()).collect::<Vec<_>>())
-                .map_err(|NotPublic(private)| private)
+            kept.map(|kept| {
+                kept.map(|address| address.ip().to_string())
+                    .collect::<Vec<_>>()
+            })
+            .map_err(|NotPublic(private)| private)
         };
         assert_eq!(found(&["8.8.8.8"]), Ok(vec!["8.8.8.8".to_owned()]));
         assert_eq!(
@@ -258,6 +263,27 @@ mod tests {
         );
         assert!(found(&["::ffff:127.0.0.1", "fd00::1"]).is_err());
         assert_eq!(found(&[]), Ok(Vec::new()));
+    }
+
+    #[tokio::test]
+    async fn a_name_is_judged_by_where_it_leads() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let client = build(false, true).unwrap();
+        let url = format!("http://localhost:{port}/");
+        let error = client.post(url).send().await.unwrap_err();
+        let refusal = unreached(&error, "[callbacks]");
+        let reason = &refusal.reason;
+        assert!(
+            reason.starts_with("refused: localhost leads to "),
+            "{reason}"
+        );
+        assert!(
+            reason.ends_with("set allow_private = true under [callbacks] to allow it"),
+            "{reason}"
+        );
+        let nobody = tokio::time::timeout(Duration::ZERO, listener.accept()).await;
+        assert!(nobody.is_err(), "somebody connected");
     }
 
     #[test]

@@ -49,8 +49,14 @@ pub(super) fn address(vault: &Vault, target: &Target) -> Result<String, String> 
     }
 }
 
-/// What in files must be masked from the start, as far as this user may read them.
-pub fn learn_files(config: &Config, vault: &Vault) {
+/// What must be masked from the start: addresses that are secrets, and what is in files, as far as this user may read them.
+pub fn learn(config: &Config, vault: &Vault) {
+    for target in config.notify.values() {
+        // Who knows the address of a channel may write to it.
+        if let (TargetKind::Slack, Some(url)) = (target.kind, &target.url) {
+            vault.learn(url);
+        }
+    }
     let of_targets = config
         .notify
         .values()
