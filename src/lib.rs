@@ -8,7 +8,7 @@
 //!  sqlite3 ─┼─► trigger/intake ─► store/ ─► queue/scheduler ─► engine/ralph ─► agent/command ─ process: shim ─┤
 //!  cli     ─┘   (check, dedupe)    rows       (claim)          (summary →) prompt → run → judge → record    └─ agent/builtin: provider, tools
 //!                                   ▲                                │
-//!                                   └──── settle: one transaction ◄──┘ ───► report/ outbox
+//!                                   └──── settle: one transaction ◄──┘ ───► report/ outbox, notify
 //! ```
 //!
 //! A planned session has a task of its own (order 0, `engine/conduct`): it reads the datasets, asks the planner or reads a workflow, saves
@@ -31,7 +31,7 @@
 //! | 3 | [`workspace`], [`dataset`], [`transform`] | the directory an agent works in; the tables a plan asks (files, SQLite, PostgreSQL), and read-only SQL over them; jq filters over results, each in a process of its own |
 //! | 4 | [`agent`] | who can take a turn; `agent/stream` reads what the tools of others say, one small file a tool; `agent/builtin` is ralphd's own loop over a model, with `agent/provider` (dialects, cassettes) and `agent/tool` (one file a tool) |
 //! | 5 | [`engine`] | what runs a task: `engine/ralph` is THE loop, `engine/conduct` a plan from question to answer, `engine/exec` the kinds of task, `engine/work` how a task is begun and left |
-//! | 6 | [`queue`], [`trigger`], [`report`] | claim tasks, take requests, write answers |
+//! | 6 | [`queue`], [`trigger`], [`report`] | claim tasks, take requests, write answers; `report/notify` tells those outside who want to know |
 //! | 10 | [`daemon`] | all of it together, until told to stop |
 //! | 11 | [`cli`] | one file a verb |
 //!

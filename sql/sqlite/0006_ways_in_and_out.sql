@@ -47,6 +47,8 @@ CREATE TABLE notices (
     session_id      TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
     -- A name from [notify], or 'callback'.
     target          TEXT NOT NULL,
+    -- Those of one lane share a receiver, so that a slow one holds up nobody else's.
+    lane            TEXT NOT NULL,
     occasion        TEXT NOT NULL CHECK (occasion = 'ended' OR occasion = 'awaiting_human' OR occasion = 'parked' OR occasion = 'budget'),
     -- The event that it tells of.
     event_seq       INTEGER NOT NULL,
@@ -59,10 +61,20 @@ CREATE TABLE notices (
     settled_at_ms   INTEGER,
     UNIQUE (session_id, target, event_seq)
 ) WITHOUT ROWID;
-CREATE INDEX notices_owed ON notices (next_at_ms) WHERE status = 'owed';
+CREATE INDEX notices_owed ON notices (lane, next_at_ms) WHERE status = 'owed';
+
+-- Budgets of which two thirds are used: the key is why that is told once.
+CREATE TABLE budget_marks (
+    session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    budget     TEXT NOT NULL CHECK (budget = 'usd' OR budget = 'tokens' OR budget = 'wall' OR budget = 'tool_calls'),
+    at_ms      INTEGER NOT NULL,
+    PRIMARY KEY (session_id, budget)
+) WITHOUT ROWID;
 
 -- How far the history was read by those who go through it once.
 CREATE TABLE bookmarks (
     reader TEXT PRIMARY KEY NOT NULL,
     seq    INTEGER NOT NULL
 ) WITHOUT ROWID;
+-- What happened before there were notices is old news.
+INSERT INTO bookmarks (reader, seq) SELECT 'notices', coalesce(max(seq), 0) FROM events;

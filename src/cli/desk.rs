@@ -9,6 +9,7 @@ use crate::engine::prompt::Prompts;
 use crate::engine::workflows::Workflows;
 use crate::files;
 use crate::process::Supervisor;
+use crate::report::notify;
 use crate::secrets::{Vault, file};
 use crate::store::{DATABASE_FILE, Store};
 use anyhow::{Context, Result, bail};
@@ -173,6 +174,7 @@ fn secrets(config: &Config) -> Vault {
     for read in files.filter_map(|file| file::read(file, "secret").ok()) {
         vault.learn(&read.value);
     }
+    notify::learn(config, &vault);
     vault
 }
 

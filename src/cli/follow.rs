@@ -176,6 +176,14 @@ fn line_of(event: &Event, task: Option<&Assignment>) -> Option<String> {
         "guidance.told" => format!("told: {}", facts.text("text")),
         "human.answered" => format!("answered: {}", facts.text("answer")),
         "human.expired" => "nobody answered in time".to_owned(),
+        "budget.two_thirds" => {
+            let kind = facts.text("kind").replace('_', " ");
+            format!("two thirds of the budget of {kind} are used")
+        }
+        "notice.given_up" => {
+            let line = format!("{} could not be told", facts.text("target"));
+            facts.with_detail(line, "error")
+        }
         "request.rejected" => facts.rejection(),
         "daemon.started" => "the daemon started".to_owned(),
         "daemon.stopped" => "the daemon stopped".to_owned(),

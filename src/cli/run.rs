@@ -7,6 +7,7 @@ use super::follow::{News, Whose};
 use super::submit;
 use super::submit::{conclude, read_request};
 use crate::clock::now_ms;
+use crate::daemon;
 use crate::engine::House;
 use crate::model::event::EventType;
 use crate::model::request::Request;
@@ -100,6 +101,11 @@ async fn work(desk: &Desk, house: &Arc<House>, claim: Claim) -> Result<Exit> {
     let (down, shutdown) = watch::channel(false);
     let id = claim.session_id.clone();
     let scheduler = tokio::spawn(Scheduler::for_claim(house.clone(), claim, shutdown).run());
+    // Where a daemon works on this state, it tells who wants to be told.
+    let (hush, telling) = watch::channel(false);
+    let teller = daemon::running_pid(&house.state)
+        .is_none()
+        .then(|| tokio::spawn(report::notify::run(house.clone(), telling)));
     let mut progress = Progress::new(desk, None);
     let mut news = house.store.news();
     let mut interrupted = false;
@@ -122,6 +128,10 @@ async fn work(desk: &Desk, house: &Arc<House>, claim: Claim) -> Result<Exit> {
     down.send_replace(true);
     scheduler.await?;
     report::write_owed(house).await?;
+    hush.send_replace(true);
+    if let Some(teller) = teller {
+        teller.await?;
+    }
     wake::ring(&desk.state);
     let exit = conclude(desk, &house.store, &session).await?;
     Ok(if interrupted { Exit::Interrupted } else { exit })

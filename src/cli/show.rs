@@ -1,5 +1,6 @@
 //! `ralphd show ID`: everything a person wants to know of one session, and what to do next. It only looks.
 
+mod notices;
 mod plan;
 
 use super::arguments::Which;
@@ -15,11 +16,12 @@ use crate::model::iteration::Verdict;
 use crate::model::limit::Limit;
 use crate::model::session::{EndReason, SessionState};
 use crate::report::standing::Standing;
-use crate::store::driver::Sql;
 use crate::store::humans::{self, HumanRequest, HumanStatus};
 use crate::store::iterations::{self, Iteration};
+use crate::store::notices::Notice;
 use crate::store::sessions;
 use crate::store::tasks::{self, Assignment};
+use crate::store::{self, driver::Sql};
 use anyhow::Result;
 use serde_json::json;
 use std::path::Path;
@@ -45,6 +47,7 @@ struct Whole {
     children: Vec<Standing>,
     iterations: Vec<Iteration>,
     humans: Vec<HumanRequest>,
+    notices: Vec<Notice>,
 }
 
 /// Prints one session.
@@ -59,6 +62,7 @@ pub fn show(desk: Desk, which: &Which) -> Result<Exit> {
             "children": whole.children,
             "iterations": whole.iterations,
             "humans": whole.humans,
+            "notices": whole.notices,
         }))?;
     } else {
         output::print_lines(&whole.lines(&desk.state, &Look::of_stdout(), now_ms()))?;
@@ -81,6 +85,7 @@ impl Whole {
             children,
             iterations: iterations::of_session(sql, &id)?,
             humans: humans::of_session(sql, &id)?,
+            notices: store::notices::of_session(sql, &id)?,
         })
     }
 
@@ -111,6 +116,10 @@ impl Whole {
                     .iter()
                     .flat_map(|asked| question_lines(asked, now_ms)),
             );
+        }
+        if !self.notices.is_empty() {
+            lines.extend([String::new(), look.paint(Style::Bold, "Notices")]);
+            lines.extend(notices::notices(&self.notices, now_ms).lines(look));
         }
         if let Some(answer) = &session.final_answer {
             let title = match session.status {

@@ -230,7 +230,7 @@ pub struct Limits {
     pub cpu_seconds: Option<u64>,
 }
 
-fn command_schema(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn command_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",
         "items": { "type": "string", "format": "argument" },

@@ -7,6 +7,7 @@ mod file;
 pub mod hooks;
 pub mod http;
 mod load;
+pub mod notify;
 pub mod paths;
 mod planned;
 mod problem;
@@ -27,8 +28,10 @@ pub use environment::Environment;
 pub use hooks::Hook;
 pub use http::Http;
 pub use load::Loaded;
+pub use notify::{Callbacks, Target};
 pub use planned::{Planner, Roles, Workflows};
 pub use problem::{ConfigError, ConfigProblem};
+pub use rules::unknown_target;
 
 use crate::model::delegation;
 use crate::model::period::Period;
@@ -64,6 +67,10 @@ pub struct Config {
     pub prompts: Prompts,
     pub workflows: Workflows,
     pub http: Http,
+    pub callbacks: Callbacks,
+    /// Who is told of sessions, by name.
+    #[schemars(schema_with = "notify::targets_schema")]
+    pub notify: IndexMap<String, Target>,
     pub log: Log,
     /// The agents, by name.
     #[schemars(schema_with = "agents_schema")]
@@ -111,6 +118,8 @@ pub struct Defaults {
     pub max_retries: u32,
     #[schemars(range(min = 0, max = 10))]
     pub max_depth: u32,
+    #[schemars(schema_with = "request::names")]
+    pub notify: Vec<String>,
 }
 
 impl Default for Defaults {
@@ -132,6 +141,7 @@ impl Default for Defaults {
             transient_backoff: Period::from_secs(1),
             max_retries: policy::MAX_RETRIES,
             max_depth: delegation::MAX_DEPTH,
+            notify: Vec::new(),
         }
     }
 }
@@ -297,7 +307,10 @@ impl Config {
         let keys = self.agents.values().filter_map(Agent::key_variable);
         let named = self.secrets.names.iter().map(String::as_str);
         let hooks = self.hooks.values().flat_map(|hook| &hook.secret_env);
+        let told = self.notify.values().flat_map(Target::secret_variables);
+        let signed = self.callbacks.secret_env.as_deref();
         let all = named.chain(keys).chain(hooks.map(String::as_str));
+        let all = all.chain(told).chain(signed);
         all.map(str::to_owned).collect()
     }
 }

@@ -52,6 +52,7 @@ pub fn default_request(config: &Config) -> Request {
         stagnation_threshold: Some(defaults.stagnation_threshold),
         autonomy: Some(defaults.autonomy),
         human_timeout: Some(defaults.human_timeout),
+        notify: defaults.notify.clone(),
         ..Request::default()
     }
 }

@@ -32,6 +32,8 @@ words! {
         HumanApproved => "human.approved",
         HumanRejected => "human.rejected",
         HumanExpired => "human.expired",
+        BudgetTwoThirds => "budget.two_thirds",
+        NoticeGivenUp => "notice.given_up",
         RequestRejected => "request.rejected",
         DaemonStarted => "daemon.started",
         DaemonStopped => "daemon.stopped",

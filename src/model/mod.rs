@@ -1,7 +1,9 @@
 //! Pure words and decisions: no IO, no async, no clock. Everything above may use it; it uses nothing of the crate.
 
+pub mod address;
 pub mod backoff;
 pub mod brief;
+pub mod budget;
 pub mod conversation;
 pub mod delegation;
 pub mod document;
@@ -15,6 +17,7 @@ pub mod iteration;
 pub mod limit;
 pub mod mask;
 pub mod nearest;
+pub mod notice;
 pub mod period;
 pub mod placeholder;
 pub mod plan;

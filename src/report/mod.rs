@@ -1,7 +1,8 @@
-//! What people find in the morning, the outbox; and how a session stands for whoever looks.
+//! What people find in the morning, the outbox; whom they had told meanwhile, `notify`; and how a session stands for whoever looks.
 //! A report is owed from the moment a session ends until its file is written; a crash in between only delays it.
 
 mod answer;
+pub mod notify;
 mod outbox;
 pub mod standing;
 

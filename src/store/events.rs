@@ -101,7 +101,7 @@ pub fn last(sql: &mut dyn Sql) -> Result<i64> {
     row.context("no count of events")?.int("seq")
 }
 
-fn from_row(row: &Row) -> Result<Event> {
+pub(super) fn from_row(row: &Row) -> Result<Event> {
     Ok(Event {
         seq: row.int("seq")?,
         session_id: row.optional_text("session_id")?,

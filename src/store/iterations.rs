@@ -3,7 +3,7 @@
 use super::driver::{Row, Sql, values};
 use super::events::{self, About};
 use super::tasks::{self, Claim, ClaimLost};
-use super::{guidance, ledger, query};
+use super::{budgets, guidance, ledger, query};
 use crate::model::delegation::Spawn;
 use crate::model::event::EventType;
 use crate::model::failure::{Failure, FailureClass};
@@ -172,6 +172,7 @@ pub fn end(
         bail!("iteration {} has ended before", ended.id);
     }
     ledger::correct(sql, &claim.session_id, &ended.id, &ended.usage)?;
+    budgets::mark(sql, &claim.session_id, ended.ended_at_ms)?;
     if ended.counted {
         sql.run(
             query!("sessions_count_iteration"),

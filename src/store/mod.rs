@@ -4,6 +4,7 @@
 //! `driver` is the seam, `sqlite`, `statements`, `writer` and `migrate` the one driver there is; every other file is the verbs of one table,
 //! plain functions over a transaction, so that several verbs make one commit.
 
+pub mod budgets;
 pub mod deliveries;
 pub mod driver;
 pub mod events;
@@ -14,6 +15,7 @@ pub mod iterations;
 pub mod ledger;
 mod masking;
 mod migrate;
+pub mod notices;
 pub mod plans;
 pub mod requests;
 pub mod sessions;

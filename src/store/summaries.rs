@@ -4,7 +4,7 @@
 use super::driver::{Sql, values};
 use super::events::{self, About};
 use super::tasks::Claim;
-use super::{iterations, ledger, query};
+use super::{budgets, iterations, ledger, query};
 use crate::model::event::EventType;
 use crate::model::usage::Usage;
 use anyhow::{Context, Result};
@@ -92,6 +92,7 @@ pub fn end(
     if let Some(charge) = charge {
         let total = charge.before.plus(charge.usage);
         ledger::correct(sql, &claim.session_id, &subject.iteration, &total)?;
+        budgets::mark(sql, &claim.session_id, at_ms)?;
     }
     let mut facts = json!({
         "iteration": subject.iteration,

@@ -3,11 +3,12 @@
 
 use crate::agent::roster::{Member, Roster, Source};
 use crate::clock::{new_id, now_ms};
-use crate::config::{self, Config};
+use crate::config::{self, Config, unknown_target};
 use crate::dataset::{self, PASSWORD, has_password};
 use crate::engine::House;
 use crate::engine::mission::{AUTO, PLAIN, default_request};
 use crate::engine::workflows::Workflows;
+use crate::model::address;
 use crate::model::id::slug;
 use crate::model::request::{Collaboration, Problem, Problems, Request};
 use crate::model::session::Trigger;
@@ -102,6 +103,7 @@ impl Reception<'_> {
             .map_err(|unknown| Problems::from(problem("agent", unknown.to_string())))?;
         refuse(unavailable(&request))?;
         refuse(self.unplannable(&request))?;
+        refuse(untellable(&request, self.config))?;
         refuse(uncountable(&request, &self.config.budget, member))?;
         let created_at_ms = now_ms();
         let workspace = self.workspace(&request, &origin);
@@ -214,8 +216,6 @@ fn unavailable(request: &Request) -> Vec<Problem> {
     let parallel =
         workspace.and_then(|workspace| workspace.collaboration) == Some(Collaboration::Parallel);
     let wanted = [
-        ("notify", !request.notify.is_empty()),
-        ("callback_url", request.callback_url.is_some()),
         (
             "workspace.repo",
             workspace.is_some_and(|workspace| workspace.repo.is_some()),
@@ -235,6 +235,35 @@ fn unavailable(request: &Request) -> Vec<Problem> {
             )
         })
         .collect()
+}
+
+/// Whom nobody could tell: names without a target, and addresses that nothing would be posted to.
+fn untellable(request: &Request, config: &Config) -> Vec<Problem> {
+    let known: Vec<&str> = config.notify.keys().map(String::as_str).collect();
+    let unknown = request
+        .notify
+        .iter()
+        .filter(|name| !config.notify.contains_key(*name));
+    let mut problems: Vec<Problem> = unknown
+        .map(|name| problem("notify", unknown_target(name, &known)))
+        .collect();
+    if let Some(url) = &request.callback_url
+        && let Err(message) = check_callback(url, config.callbacks.allow_private)
+    {
+        problems.push(problem("callback_url", message));
+    }
+    problems
+}
+
+/// As far as an address can be judged without looking its name up; that is done at each delivery.
+fn check_callback(url: &str, allow_private: bool) -> Result<(), String> {
+    let url = address::read(url)?;
+    match address::plainly_not_public(&url).filter(|_| !allow_private) {
+        None => Ok(()),
+        Some(private) => Err(format!(
+            "{private}; set allow_private = true under [callbacks] to allow it"
+        )),
+    }
 }
 
 /// A limit that could never be noticed is refused at submission, not discovered on the bill.

@@ -13,6 +13,7 @@ mod inbox;
 mod keys;
 mod limits_of_agents;
 mod long_output;
+mod notify;
 mod plans;
 mod prices;
 mod process;

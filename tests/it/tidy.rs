@@ -1,7 +1,9 @@
 //! The house's own rules: rooms use lower ranks only, state words are the same everywhere, files say what they are.
 
+use ralphd::model::budget::BudgetKind;
 use ralphd::model::failure::FailureClass;
 use ralphd::model::iteration::Verdict;
+use ralphd::model::notice::{NoticeStatus, Occasion};
 use ralphd::model::session::{Control, EndReason, SessionState, Trigger, Verified};
 use ralphd::model::task::{TaskKind, TaskState};
 use ralphd::store::humans::{HumanKind, HumanStatus};
@@ -161,6 +163,9 @@ fn state_words_are_the_same_in_code_and_schema() {
     equal!("human_requests", "kind", HumanKind);
     equal!("human_requests", "status", HumanStatus);
     equal!("workers", "role", Role);
+    equal!("notices", "occasion", Occasion);
+    equal!("notices", "status", NoticeStatus);
+    equal!("budget_marks", "budget", BudgetKind);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::clock::now_ms;
 use crate::daemon::{self, LOCK_FILE};
 use crate::process::{self, Errand, capture};
 use crate::queue::identity;
+use crate::report::notify;
 use crate::store::workers::{self, Role, Worker};
 use crate::store::{DATABASE_FILE, Store, health};
 use anyhow::Result;
@@ -54,6 +55,7 @@ pub fn doctor(desk: Desk, wanted: &Doctor) -> Result<Exit> {
         found.push(probe("git", &["git", "--version"], Level::Warn).await);
         Ok(found)
     })?);
+    checks.extend(told(&desk));
     checks.extend([pidfd(), cgroup()]);
     // What programs say of themselves is shown here.
     let mask = desk.secrets.mask();
@@ -97,6 +99,17 @@ fn check(name: &str, level: Level, detail: impl Into<String>) -> Check {
         level,
         detail: detail.into(),
     }
+}
+
+/// Whether those could be told who may have to be.
+fn told(desk: &Desk) -> Vec<Check> {
+    let found = notify::problems(&desk.config, &desk.secrets).into_iter();
+    found
+        .map(|(section, problem)| match problem {
+            Some(problem) => check(&section, Level::Fail, problem),
+            None => check(&section, Level::Ok, "its address and secrets are in place"),
+        })
+        .collect()
 }
 
 /// A wrong configuration never comes this far: it ends the program with its own message.

@@ -3,6 +3,9 @@
 
 mod builtin;
 mod hooks;
+mod notify;
+
+pub use notify::unknown_target;
 
 use std::path::Path;
 
@@ -26,6 +29,7 @@ pub(super) fn broken(config: &Config, tree: &Node) -> Vec<Finding> {
     findings.extend(fallbacks(config, tree));
     findings.extend(keys(config, tree));
     findings.extend(inboxes_twice(config, tree));
+    findings.extend(notify::broken(config, tree));
     findings
 }
 

@@ -64,7 +64,7 @@ fn problems_name_file_line_key_and_remedy() {
         ),
         (
             "[colour]",
-            "1: colour: unknown key; known: state, defaults, planner, roles, inbox, inboxes, queue, budget, prices, process, secrets, prompts, workflows, log, agents, hooks",
+            "1: colour: unknown key; known: state, defaults, planner, roles, inbox, inboxes, queue, budget, prices, process, secrets, prompts, workflows, http, callbacks, notify, log, agents, hooks",
         ),
         (
             "[agents.a]\nkind = 'built-in'\ncommand = ['x']",
@@ -219,6 +219,62 @@ fn problems_name_file_line_key_and_remedy() {
         (
             "[[inboxes]]\npath = ' '",
             "2: inboxes[0].path: must not be blank",
+        ),
+        (
+            "[notify.a]\nkind = 'mail'",
+            "2: notify.a.kind: must be \"webhook\" or \"ntfy\" or \"slack\" or \"exec\", is \"mail\"",
+        ),
+        (
+            "[notify.a]\nkind = 'slack'",
+            "1: notify.a.url: is missing: give the address, or by url_env the variable that holds it",
+        ),
+        (
+            "[notify.a]\nkind = 'exec'",
+            "1: notify.a.command: is missing: name a program",
+        ),
+        (
+            "[notify.a]\nkind = 'exec'\ncommand = ['x']\nsecret_env = 'X_SECRET'",
+            "4: notify.a.secret_env: is for webhook only; exec has no use for it",
+        ),
+        (
+            "[notify.a]\nkind = 'webhook'\nurl = 'https://a.example/'\ncommand = ['x']",
+            "4: notify.a.command: is for exec only; webhook has no use for it",
+        ),
+        (
+            "[notify.a]\nkind = 'webhook'\nurl = 'http://10.1.2.3/x'",
+            "3: notify.a.url: 10.1.2.3 is a private address; set allow_private = true if that is meant",
+        ),
+        (
+            "[notify.a]\nkind = 'webhook'\nurl = 'http://me:word@a.example/'",
+            "3: notify.a.url: must not hold a name or a password",
+        ),
+        (
+            "[notify.a]\nkind = 'ntfy'\nurl = 'https://ntfy.sh/'",
+            "3: notify.a.url: must end with a topic, as https://ntfy.sh/my-topic",
+        ),
+        (
+            "[notify.a]\nkind = 'webhook'\nurl = 'https://a.example/'\nurl_env = 'URL'",
+            "4: notify.a.url_env: url is given too; one of them is enough",
+        ),
+        (
+            "[notify.a]\nkind = 'webhook'\nurl = 'https://a.example/'\non = ['end']",
+            "4: notify.a.on[0]: must be \"ended\" or \"awaiting_human\" or \"parked\" or \"budget\", is \"end\"",
+        ),
+        (
+            "[notify.callback]\nkind = 'webhook'\nurl = 'https://a.example/'",
+            "1: notify.callback: is what the callback_url of a request is called; choose another name",
+        ),
+        (
+            "[callbacks]\nsecret_env = 'A'\nsecret_file = '/b'",
+            "3: callbacks.secret_file: secret_env is given too; one of them is enough",
+        ),
+        (
+            "[defaults]\nnotify = ['opss']\n[notify.ops]\nkind = 'exec'\ncommand = ['x']",
+            "2: defaults.notify: there is no [notify.opss], only ops; did you mean ops?",
+        ),
+        (
+            "[[inboxes]]\npath = 'a'\ndefaults = { notify = ['ops'] }",
+            "3: inboxes[0].defaults.notify: there is no [notify.ops] in the configuration, nor any other",
         ),
         (
             "state = '~/x'",

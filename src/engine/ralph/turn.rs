@@ -6,6 +6,7 @@ use crate::clock::{new_id, now_ms};
 use crate::engine::prompt::{Answered, IterationPrompt};
 use crate::engine::work::stop_for;
 use crate::files;
+use crate::model::budget::is_two_thirds_used;
 use crate::model::delegation::Spawn;
 use crate::model::handoff;
 use crate::model::iteration::Verdict;
@@ -223,7 +224,7 @@ impl Ralph {
         if let Some(usd) = self.work.mission.budget.usd {
             let spent = self.work.session.cost_usd;
             facts.push(format!("spent: {spent:.2} of {usd:.2} USD"));
-            if spent >= usd * 2.0 / 3.0 {
+            if is_two_thirds_used(spent, usd) {
                 facts.push("two thirds of the budget are used: do what matters most, and leave a good handoff".to_owned());
             }
         }

@@ -9,9 +9,9 @@ use crate::model::session::EndReason;
 use crate::model::stop::Stop;
 use crate::model::usage::Usage;
 use crate::store::ledger::{self, Layer, Layers, Refusal};
-use crate::store::sessions;
 use crate::store::steps::{self, NewStep};
 use crate::store::tool_calls::{self, NewToolCall};
+use crate::store::{budgets, sessions};
 use anyhow::Result;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -104,6 +104,7 @@ impl Work {
             .store
             .write_for_watchers(move |sql| {
                 ledger::correct_running(sql, &session, &iteration, &usage)?;
+                budgets::mark(sql, &session, now_ms())?;
                 let whose = (session.as_str(), task.as_str(), iteration.as_str());
                 tool_calls::add(sql, whose, &calls, now_ms())?;
                 steps::add(sql, whose, &steps, now_ms())?;

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub use problem::{Problem, Problems};
 pub use schema::schema;
-pub(crate) use schema::{defaults_schema, env_names};
+pub(crate) use schema::{defaults_schema, env_names, names};
 
 use crate::model::document::{Node, json};
 use crate::model::period::Period;

@@ -79,7 +79,7 @@ pub(super) fn lines(_: &mut SchemaGenerator) -> Schema {
     list_of("line")
 }
 
-pub(super) fn names(_: &mut SchemaGenerator) -> Schema {
+pub(crate) fn names(_: &mut SchemaGenerator) -> Schema {
     list_of("name")
 }
 

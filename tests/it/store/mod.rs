@@ -1,6 +1,7 @@
 //! What every driver of the store must do. Runs against each driver there is.
 
 mod life;
+mod notices;
 mod queue;
 mod tree;
 

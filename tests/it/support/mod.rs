@@ -5,6 +5,7 @@ mod daemon;
 pub mod model_server;
 pub mod postgres;
 mod processes;
+pub mod receiver;
 mod rows;
 mod site;
 pub mod tools;

@@ -1,0 +1,1 @@
+SELECT seq FROM bookmarks WHERE reader = ?1
