@@ -3,6 +3,7 @@
 pub mod backoff;
 pub mod brief;
 pub mod conversation;
+pub mod cron;
 pub mod delegation;
 pub mod document;
 pub mod event;
@@ -26,6 +27,7 @@ pub mod promise;
 pub mod request;
 pub mod role;
 pub mod room;
+pub mod schedule;
 pub mod session;
 pub mod shorten;
 pub mod stop;
