@@ -10,7 +10,7 @@ use crate::queue::{Scheduler, identity, janitor, wake};
 use crate::report;
 use crate::store::events::{self, About};
 use crate::store::workers::{self, Role};
-use crate::trigger::{inbox, rows};
+use crate::trigger::{cron, inbox, rows};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::path::Path;
@@ -58,6 +58,7 @@ pub async fn run(
         ways_in.spawn(inbox.run(working.clone()));
     }
     ways_in.spawn(rows::run(house.clone(), working.clone()));
+    ways_in.spawn(cron::run(house.clone(), working.clone()));
     let listening = wake::listen(house.store.clone(), house.state.clone(), telling.clone());
     let mut background = JoinSet::new();
     background.spawn(async { log_end("listening for other processes", listening.await) });

@@ -14,6 +14,12 @@ CREATE TABLE ticks (
 CREATE INDEX ticks_of_session ON ticks (session_id) WHERE session_id IS NOT NULL;
 -- What the schedule was when it was last looked at: a changed one begins anew instead of catching up.
 ALTER TABLE schedules ADD COLUMN definition TEXT;
+-- Its ticks count from here on.
+ALTER TABLE schedules ADD COLUMN since_ms INTEGER;
+-- What came due before a pause ended was missed, however recent.
+ALTER TABLE schedules ADD COLUMN resumed_at_ms INTEGER;
+-- The open sessions of a schedule, by the beginning of their keys.
+CREATE INDEX sessions_of_schedules ON sessions (dedupe_key) WHERE "trigger" = 'cron' AND ended_at_ms IS NULL;
 
 CREATE INDEX deliveries_by_time ON deliveries (received_at_ms);
 CREATE INDEX deliveries_of_session ON deliveries (session_id) WHERE session_id IS NOT NULL;

@@ -19,6 +19,7 @@ mod plan;
 mod reference;
 mod request;
 mod run;
+mod schedule;
 mod scratch;
 mod serve;
 mod show;
@@ -77,6 +78,7 @@ fn dispatch(desk: Desk, verb: Verb) -> anyhow::Result<Exit> {
         Verb::Continue(again) => act::continue_session(desk, again),
         Verb::Plan(wanted) => plan::plan(desk, *wanted),
         Verb::Workflow(what) => workflow::workflow(desk, what),
+        Verb::Schedule(what) => schedule::schedule(desk, what),
         Verb::Agents => agents::agents(desk),
         Verb::Doctor(wanted) => doctor::doctor(desk, &wanted),
         Verb::Demo(demo) => demo::demo(desk, &demo),

@@ -33,6 +33,10 @@ words! {
         HumanRejected => "human.rejected",
         HumanExpired => "human.expired",
         RequestRejected => "request.rejected",
+        ScheduleTicked => "schedule.ticked",
+        ScheduleDropped => "schedule.dropped",
+        SchedulePaused => "schedule.paused",
+        ScheduleResumed => "schedule.resumed",
         DaemonStarted => "daemon.started",
         DaemonStopped => "daemon.stopped",
     }

@@ -15,6 +15,7 @@ mod masking;
 mod migrate;
 pub mod plans;
 pub mod requests;
+pub mod schedules;
 pub mod sessions;
 mod sqlite;
 mod statements;

@@ -2,6 +2,7 @@
 
 use ralphd::model::failure::FailureClass;
 use ralphd::model::iteration::Verdict;
+use ralphd::model::schedule::TickOutcome;
 use ralphd::model::session::{Control, EndReason, SessionState, Trigger, Verified};
 use ralphd::model::task::{TaskKind, TaskState};
 use ralphd::store::humans::{HumanKind, HumanStatus};
@@ -160,6 +161,7 @@ fn state_words_are_the_same_in_code_and_schema() {
     equal!("human_requests", "kind", HumanKind);
     equal!("human_requests", "status", HumanStatus);
     equal!("workers", "role", Role);
+    equal!("ticks", "outcome", TickOutcome);
 }
 
 #[test]

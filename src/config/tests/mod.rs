@@ -1,6 +1,7 @@
 //! Configurations as users write them, right and wrong.
 
 mod places;
+mod schedules;
 
 use std::path::Path;
 
@@ -63,7 +64,7 @@ fn problems_name_file_line_key_and_remedy() {
         ),
         (
             "[colour]",
-            "1: colour: unknown key; known: state, defaults, planner, roles, inbox, inboxes, queue, budget, prices, process, secrets, prompts, workflows, log, agents",
+            "1: colour: unknown key; known: state, defaults, planner, roles, inbox, inboxes, schedules, queue, budget, prices, process, secrets, prompts, workflows, log, agents",
         ),
         (
             "[agents.a]\nkind = 'built-in'\ncommand = ['x']",
