@@ -2,7 +2,7 @@
 
 use crate::clock::{iso, new_id};
 use crate::config::{self, Config, ScheduledRequest};
-use crate::files::read_regular;
+use crate::files::{Unreadable, read_regular};
 use crate::model::cron::Calendar;
 use crate::model::request::Request;
 use crate::model::schedule::{CatchUp, Overlap, key_of_its_own, spread_ms};
@@ -116,7 +116,10 @@ impl Schedule {
 }
 
 fn read(path: &Path, max_bytes: u64) -> Result<Request> {
-    let bytes = read_regular(path, max_bytes).map_err(|problem| anyhow!("{problem}"))?;
+    let bytes = read_regular(path, max_bytes).map_err(|problem| match problem {
+        Unreadable::Missing => anyhow!("there is no such file"),
+        problem => anyhow!("{problem}"),
+    })?;
     let text = String::from_utf8(bytes).map_err(|_| anyhow!("it is not UTF-8"))?;
     let request = parse(&text)?;
     match key_of_its_own(&request) {
