@@ -13,7 +13,7 @@ use crate::report;
 use crate::store::events::{self, About};
 use crate::store::workers::{self, Role};
 use crate::trigger::webhook::Hooks;
-use crate::trigger::{inbox, rows};
+use crate::trigger::{cron, inbox, rows};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::path::Path;
@@ -68,6 +68,7 @@ pub async fn run(
         ways_in.spawn(inbox.run(working.clone()));
     }
     ways_in.spawn(rows::run(house.clone(), working.clone()));
+    ways_in.spawn(cron::run(house.clone(), working.clone()));
     if let Some(listener) = listener {
         ways_in.spawn(listener.run(api, working.clone()));
     }

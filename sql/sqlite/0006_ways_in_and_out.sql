@@ -14,6 +14,12 @@ CREATE TABLE ticks (
 CREATE INDEX ticks_of_session ON ticks (session_id) WHERE session_id IS NOT NULL;
 -- What the schedule was when it was last looked at: a changed one begins anew instead of catching up.
 ALTER TABLE schedules ADD COLUMN definition TEXT;
+-- Its ticks count from here on.
+ALTER TABLE schedules ADD COLUMN since_ms INTEGER;
+-- What came due before a pause ended was missed, however recent.
+ALTER TABLE schedules ADD COLUMN resumed_at_ms INTEGER;
+-- The open sessions of a schedule, by the beginning of their keys.
+CREATE INDEX sessions_of_schedules ON sessions (dedupe_key) WHERE "trigger" = 'cron' AND ended_at_ms IS NULL;
 
 -- One row for each key by which a delivery that became a session is known again. It outlives the session: what was sent once stays
 -- sent. Nothing was written to the table before, so it is simply made anew.

@@ -89,6 +89,9 @@ pub enum Verb {
     /// Make, list and revoke tokens for the HTTP API
     #[command(subcommand)]
     Token(TokenVerb),
+    /// List, run and pause schedules: requests that start by the clock
+    #[command(subcommand)]
+    Schedule(Schedule),
     /// List the agents
     Agents,
     /// Write the commented reference configuration
@@ -313,6 +316,45 @@ pub struct NewToken {
 
 fn a_name(text: &str) -> Result<String, String> {
     format::name(text).map(|()| text.to_owned())
+}
+
+/// What to do with schedules.
+#[derive(Debug, Subcommand)]
+pub enum Schedule {
+    /// List them: when each comes next, and what came of it last
+    List,
+    /// Say when one comes next
+    Next {
+        /// The schedule
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// So many times
+        #[arg(long, short = 'n', default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000), value_name = "COUNT")]
+        count: u32,
+        /// Those after this time, such as 2027-03-28T00:00:00Z, instead of after now
+        #[arg(long, value_name = "TIME")]
+        after: Option<jiff::Timestamp>,
+    },
+    /// Start one now, whatever the clock says
+    ///
+    /// Its ticks come as before; an earlier session of it that is open does not matter.
+    Run {
+        /// The schedule
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Keep one from starting
+    Pause {
+        /// The schedule
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Let a paused one go on; what it missed is treated by its catch_up
+    Resume {
+        /// The schedule
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
 }
 
 /// Where the configuration goes.

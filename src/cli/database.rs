@@ -6,7 +6,7 @@ use super::exit::{Exit, Failure};
 use super::output;
 use crate::clock::now_ms;
 use crate::model::period::Period;
-use crate::store::{health, sessions, workspaces};
+use crate::store::{health, schedules, sessions, workspaces};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use std::io::ErrorKind;
@@ -85,6 +85,9 @@ fn prune(desk: &Desk, older_than: Period) -> Result<Exit> {
                 break;
             }
         }
+        store
+            .write(move |sql| schedules::prune(sql, before_ms))
+            .await?;
         // A continued session goes on in the workspace of the one before: it stays until the last of them is gone.
         let directory = runs.to_string_lossy().into_owned();
         let unused = store

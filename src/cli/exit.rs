@@ -7,6 +7,7 @@ use crate::model::session::{EndReason, SessionState};
 use crate::store::sessions::{NotFound, Session};
 
 use super::output::remark;
+use super::schedule::NoSuchSchedule;
 
 /// How the process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +63,7 @@ impl Exit {
         if usage || error.is::<Unguarded>() {
             return Exit::Usage;
         }
-        if error.is::<NotFound>() {
+        if error.is::<NotFound>() || error.is::<NoSuchSchedule>() {
             return Exit::NotFound;
         }
         Exit::Failed

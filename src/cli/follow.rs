@@ -185,6 +185,15 @@ fn line_of(event: &Event, task: Option<&Assignment>) -> Option<String> {
             facts.with_detail(line, "error")
         }
         "request.rejected" => facts.rejection(),
+        "schedule.ticked" => facts.tick(),
+        "schedule.dropped" => format!(
+            "schedule {} missed too much: nothing is made of {} to {}",
+            facts.text("schedule"),
+            facts.text("from"),
+            facts.text("until")
+        ),
+        "schedule.paused" => format!("schedule {} paused", facts.text("schedule")),
+        "schedule.resumed" => format!("schedule {} goes on", facts.text("schedule")),
         "daemon.started" => "the daemon started".to_owned(),
         "daemon.stopped" => "the daemon stopped".to_owned(),
         _ => return None,
@@ -341,6 +350,15 @@ impl Facts<'_> {
             ));
         }
         line
+    }
+
+    fn tick(&self) -> String {
+        let line = format!(
+            "schedule {}: {}",
+            self.text("schedule"),
+            self.text("outcome")
+        );
+        self.with_detail(line, "detail")
     }
 
     fn rejection(&self) -> String {

@@ -19,6 +19,7 @@ mod plan;
 mod reference;
 mod request;
 mod run;
+mod schedule;
 mod scratch;
 mod serve;
 mod show;
@@ -79,6 +80,7 @@ fn dispatch(desk: Desk, verb: Verb) -> anyhow::Result<Exit> {
         Verb::Plan(wanted) => plan::plan(desk, *wanted),
         Verb::Workflow(what) => workflow::workflow(desk, what),
         Verb::Token(what) => token::token(desk, what),
+        Verb::Schedule(what) => schedule::schedule(desk, what),
         Verb::Agents => agents::agents(desk),
         Verb::Doctor(wanted) => doctor::doctor(desk, &wanted),
         Verb::Demo(demo) => demo::demo(desk, &demo),

@@ -14,6 +14,7 @@ mod problem;
 #[cfg(test)]
 mod reference;
 mod rules;
+mod schedule;
 #[cfg(test)]
 mod tests;
 
@@ -32,6 +33,7 @@ pub use notify::{Callbacks, Target};
 pub use planned::{Planner, Roles, Workflows};
 pub use problem::{ConfigError, ConfigProblem};
 pub use rules::unknown_target;
+pub use schedule::{Schedule, ScheduledRequest};
 
 use crate::model::delegation;
 use crate::model::period::Period;
@@ -57,6 +59,9 @@ pub struct Config {
     /// Inboxes beside the one in the state directory.
     #[schemars(extend("maxItems" = 100))]
     pub inboxes: Vec<Inbox>,
+    /// Requests that start by the clock.
+    #[schemars(extend("maxItems" = 1_000))]
+    pub schedules: Vec<Schedule>,
     pub queue: Queue,
     pub budget: Budget,
     /// Prices of models, over the built-in ones.

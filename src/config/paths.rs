@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 use super::Environment;
-use crate::model::document::shape::Kind;
+use crate::model::document::shape::{Kind, TableShape};
 use crate::model::document::{Finding, Node, Place, Shape, Value};
 
 /// The state directory: `--state`, else the configuration's `state`, else `$STATE_DIRECTORY`, else
@@ -51,9 +51,14 @@ impl Bases {
     /// at the current one.
     pub(super) fn resolve(&self, node: &mut Node, shape: &Shape, key: &str) -> Vec<Finding> {
         match (&mut node.value, &shape.kind) {
-            (Value::Text(text), Kind::Text(wanted))
-                if matches!(wanted.format.as_deref(), Some("path" | "key-file")) =>
-            {
+            (
+                Value::Text(text),
+                Kind::Text(wanted)
+                | Kind::Table(TableShape {
+                    or_text: Some(wanted),
+                    ..
+                }),
+            ) if matches!(wanted.format.as_deref(), Some("path" | "key-file")) => {
                 // The name of a credential has its directory only while the daemon runs.
                 let credential =
                     wanted.format.as_deref() == Some("key-file") && !text.starts_with(['/', '~']);

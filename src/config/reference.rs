@@ -52,6 +52,7 @@ fn the_reference_with_every_key_is_valid() {
     assert_eq!(config.prices["gpt-5"].cached_input, Some(0.125));
     assert_eq!(config.inboxes[0].defaults.max_iterations, Some(20));
     assert_eq!(config.hooks["issues"].request.max_iterations, Some(5));
+    assert_eq!(config.schedules[0].jitter, Period::from_mins(10));
 }
 
 #[test]
@@ -100,7 +101,9 @@ fn uncomment(line: &str) -> &str {
 fn collect_keys(path: &str, shape: &Shape, keys: &mut BTreeSet<String>) {
     let dot = if path.is_empty() { "" } else { "." };
     match &shape.kind {
-        Kind::Table(table) if !["inboxes.defaults", "hooks.*.request"].contains(&path) => {
+        Kind::Table(table)
+            if !["inboxes.defaults", "hooks.*.request", "schedules.request"].contains(&path) =>
+        {
             for (name, field) in &table.fields {
                 collect_keys(&format!("{path}{dot}{name}"), field, keys);
             }

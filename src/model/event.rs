@@ -35,6 +35,10 @@ words! {
         BudgetTwoThirds => "budget.two_thirds",
         NoticeGivenUp => "notice.given_up",
         RequestRejected => "request.rejected",
+        ScheduleTicked => "schedule.ticked",
+        ScheduleDropped => "schedule.dropped",
+        SchedulePaused => "schedule.paused",
+        ScheduleResumed => "schedule.resumed",
         DaemonStarted => "daemon.started",
         DaemonStopped => "daemon.stopped",
     }

@@ -21,6 +21,7 @@ mod properties;
 mod providers;
 mod real_tools;
 mod room;
+mod schedules;
 mod session;
 mod spending;
 mod store;

@@ -4,6 +4,7 @@ use ralphd::model::budget::BudgetKind;
 use ralphd::model::failure::FailureClass;
 use ralphd::model::iteration::Verdict;
 use ralphd::model::notice::{NoticeStatus, Occasion};
+use ralphd::model::schedule::TickOutcome;
 use ralphd::model::session::{Control, EndReason, SessionState, Trigger, Verified};
 use ralphd::model::task::{TaskKind, TaskState};
 use ralphd::store::humans::{HumanKind, HumanStatus};
@@ -166,6 +167,7 @@ fn state_words_are_the_same_in_code_and_schema() {
     equal!("notices", "occasion", Occasion);
     equal!("notices", "status", NoticeStatus);
     equal!("budget_marks", "budget", BudgetKind);
+    equal!("ticks", "outcome", TickOutcome);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod builtin;
 mod hooks;
 mod notify;
+mod schedules;
 
 pub use notify::unknown_target;
 
@@ -30,6 +31,7 @@ pub(super) fn broken(config: &Config, tree: &Node) -> Vec<Finding> {
     findings.extend(keys(config, tree));
     findings.extend(inboxes_twice(config, tree));
     findings.extend(notify::broken(config, tree));
+    findings.extend(schedules::broken(config, tree));
     findings
 }
 
@@ -99,19 +101,20 @@ fn named_agents(config: &Config, tree: &Node) -> Vec<Finding> {
             findings.push(at(tree, &["hooks", name, "request", "agent"], message));
         }
     }
-    for (index, inbox) in inbox_nodes(tree).iter().enumerate() {
-        let given = inbox
-            .entry("defaults")
-            .and_then(|entry| entry.node.entry("agent"));
-        let Some((entry, Value::Text(name))) = given.map(|entry| (entry, &entry.node.value)) else {
-            continue;
-        };
-        if !is_known(name) {
-            findings.push(Finding {
-                place: entry.place.clone(),
-                key: format!("inboxes[{index}].defaults.agent"),
-                message: unknown_agent(name, &configured),
-            });
+    for (section, part) in [("inboxes", "defaults"), ("schedules", "request")] {
+        for (index, item) in items(tree, section).iter().enumerate() {
+            let given = item.entry(part).and_then(|entry| entry.node.entry("agent"));
+            let Some((entry, Value::Text(name))) = given.map(|entry| (entry, &entry.node.value))
+            else {
+                continue;
+            };
+            if !is_known(name) {
+                findings.push(Finding {
+                    place: entry.place.clone(),
+                    key: format!("{section}[{index}].{part}.agent"),
+                    message: unknown_agent(name, &configured),
+                });
+            }
         }
     }
     findings
@@ -222,7 +225,7 @@ fn inboxes_twice(config: &Config, tree: &Node) -> Vec<Finding> {
     let repeated = (0..paths.len()).filter(|index| paths[..*index].contains(&paths[*index]));
     repeated
         .map(|index| Finding {
-            place: inbox_nodes(tree)
+            place: items(tree, "inboxes")
                 .get(index)
                 .and_then(|inbox| inbox.place_of(&["path"]).cloned())
                 .unwrap_or(Place::Unknown),
@@ -232,8 +235,9 @@ fn inboxes_twice(config: &Config, tree: &Node) -> Vec<Finding> {
         .collect()
 }
 
-fn inbox_nodes(tree: &Node) -> &[Node] {
-    match tree.entry("inboxes").map(|entry| &entry.node.value) {
+/// The tables of a list such as `[[inboxes]]`.
+fn items<'t>(tree: &'t Node, section: &str) -> &'t [Node] {
+    match tree.entry(section).map(|entry| &entry.node.value) {
         Some(Value::List(items)) => items,
         _ => &[],
     }

@@ -1,6 +1,6 @@
 //! What must hold for those who are told: which keys belong to which kind, and that names and addresses can be used.
 
-use super::{at, inbox_nodes};
+use super::{at, items};
 use crate::config::Config;
 use crate::config::notify::{Target, TargetKind};
 use crate::model::address;
@@ -123,7 +123,7 @@ fn unknown_names(config: &Config, tree: &Node) -> Vec<Finding> {
         let message = unknown_target(name, &known);
         findings.push(at(tree, &["defaults", "notify"], message));
     }
-    for (index, inbox) in inbox_nodes(tree).iter().enumerate() {
+    for (index, inbox) in items(tree, "inboxes").iter().enumerate() {
         let given = inbox
             .entry("defaults")
             .and_then(|entry| entry.node.entry("notify"));

@@ -53,7 +53,14 @@ impl Checker {
     fn value(&mut self, place: &Place, value: &Value, shape: &Shape) -> Option<Json> {
         match (&shape.kind, value) {
             (_, Value::Null) if shape.nullable => Some(Json::Null),
-            (Kind::Text(wanted), Value::Text(text)) => self.text(place, text, wanted),
+            (
+                Kind::Text(wanted)
+                | Kind::Table(TableShape {
+                    or_text: Some(wanted),
+                    ..
+                }),
+                Value::Text(text),
+            ) => self.text(place, text, wanted),
             (Kind::Text(wanted), Value::Datetime(text))
                 if wanted.format.as_deref() == Some("date-time") =>
             {
@@ -228,6 +235,9 @@ fn wrong_type(kind: &Kind, value: &Value, place: &Place) -> String {
         Kind::Number(_) => "a number".to_owned(),
         Kind::Boolean => "true or false".to_owned(),
         Kind::List(_) => "a list".to_owned(),
+        Kind::Table(TableShape {
+            or_text: Some(_), ..
+        }) => "a table of keys or the path of a file".to_owned(),
         Kind::Table(_) => "a table of keys".to_owned(),
         Kind::Anything => "nothing at all".to_owned(),
     };

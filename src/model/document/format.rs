@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 
 use super::excerpt;
+use crate::model::cron::Expression;
 use crate::model::period::Period;
 use crate::model::window::Window;
 
@@ -13,7 +14,7 @@ const NAME_CHARACTERS: usize = 100;
 type Test = fn(&str) -> Result<(), String>;
 
 /// Every format that a schema of ralphd may name.
-const FORMATS: [(&str, Test); 18] = [
+const FORMATS: [(&str, Test); 19] = [
     ("text", text),
     ("line", line),
     ("argument", argument),
@@ -32,6 +33,7 @@ const FORMATS: [(&str, Test); 18] = [
     ("date-time", date_time),
     ("window", window),
     ("listen", listen),
+    ("cron", cron),
 ];
 
 /// Compares `text` with a format; the error is the rest of a sentence about the key. A format that is not
@@ -79,6 +81,11 @@ fn listen(text: &str) -> Result<(), String> {
         "must be an IP address and a port such as 127.0.0.1:7717 or [::1]:7717, or \"off\", is {}",
         excerpt(text)
     ))
+}
+
+fn cron(text: &str) -> Result<(), String> {
+    let read = text.parse::<Expression>();
+    read.map(|_| ()).map_err(|error| error.to_string())
 }
 
 fn argument(text: &str) -> Result<(), String> {
@@ -276,6 +283,7 @@ mod tests {
                 vec!["2026-11-20T02:00:00Z", "2026-11-20T02:00:00+01:00"],
                 vec!["", "2026-11-20", "2026-11-20T02:00:00", "soon"],
             ),
+            ("cron", vec!["0 3 * * *", "@daily"], vec!["", "0 3 * *"]),
         ] {
             assert!(is_known(format));
             for text in accepted {

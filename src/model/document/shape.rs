@@ -57,6 +57,8 @@ pub struct TableShape {
     pub rest: Option<Box<Shape>>,
     pub name_format: Option<String>,
     pub most: Option<u64>,
+    /// The text that may stand for the table, as the path of a file that holds it.
+    pub or_text: Option<TextShape>,
 }
 
 impl Shape {
@@ -119,7 +121,7 @@ fn referenced<'s>(schema: &'s Json, root: &'s Json) -> Option<&'s Json> {
     root.pointer(reference.strip_prefix('#')?)
 }
 
-/// What schemars writes for an `Option` of a named type; or a list, for which one of its items may stand.
+/// What schemars writes for an `Option` of a named type; or a list, for which one of its items may stand; or a table, for which a text may.
 fn optional(options: &[Json], root: &Json) -> Shape {
     let is_null = |option: &Json| type_names(option) == ["null"];
     if let [list, one] = options
@@ -132,10 +134,15 @@ fn optional(options: &[Json], root: &Json) -> Shape {
         return whole;
     }
     match options.iter().find(|option| !is_null(option)) {
-        Some(option) => Shape {
-            nullable: options.iter().any(is_null),
-            ..shape(option, root)
-        },
+        Some(option) => {
+            let mut whole = shape(option, root);
+            whole.nullable = options.iter().any(is_null);
+            let is_text = |option: &&Json| type_names(option) == ["string"];
+            if let Kind::Table(table) = &mut whole.kind {
+                table.or_text = options.iter().find(is_text).map(text);
+            }
+            whole
+        }
         None => Shape {
             kind: Kind::Anything,
             nullable: true,
@@ -212,6 +219,7 @@ fn table(schema: &Json, root: &Json) -> TableShape {
         rest: rest.map(|rest| Box::new(shape(rest, root))),
         name_format: name_format.map(str::to_owned),
         most: schema.get("maxProperties").and_then(Json::as_u64),
+        or_text: None,
     }
 }
 

@@ -158,6 +158,7 @@ fn close(sql: &mut dyn Sql, id: &str, ending: &Ending, at_ms: i64) -> Result<Opt
             bail!("session {id} changed its state meanwhile");
         }
     }
+    tasks::let_followers_go(sql, id)?;
     tasks::cancel_open(sql, id, at_ms)?;
     // Only a session that waits, or was paused while it waited, can have an open question.
     if matches!(from, SessionState::AwaitingHuman | SessionState::Paused) {

@@ -249,6 +249,25 @@ pub fn free_one(sql: &mut dyn Sql, waits_for: &str) -> Result<()> {
     Ok(())
 }
 
+/// Keeps a new session in the queue until another one has ended.
+pub fn follow(sql: &mut dyn Sql, session: &str, earlier: &str, reason: &str) -> Result<()> {
+    let key = end_of(earlier);
+    sql.run(query!("tasks_follow"), values![session, key, reason])?;
+    Ok(())
+}
+
+/// Those that wait for the end of a session go on; or wait for the one that it waited for itself.
+pub(in crate::store) fn let_followers_go(sql: &mut dyn Sql, session: &str) -> Result<()> {
+    let key = end_of(session);
+    sql.run(query!("tasks_let_followers_go"), values![key, session])?;
+    Ok(())
+}
+
+/// What a task waits for that waits for the end of a session.
+fn end_of(session: &str) -> String {
+    ["session:", session].concat()
+}
+
 /// The session of a sub-agent has ended: the task that waits for it can go on.
 pub(in crate::store) fn ready(
     sql: &mut dyn Sql,

@@ -1,0 +1,1 @@
+UPDATE schedules SET definition = NULL WHERE name = ?1 AND definition IS NOT NULL
