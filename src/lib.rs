@@ -5,6 +5,7 @@
 //!
 //! ```text
 //!  inbox/  ─┐                                                                                             ┌─ claude, codex, …
+//!  cron    ─┤
 //!  sqlite3 ─┼─► trigger/intake ─► store/ ─► queue/scheduler ─► engine/ralph ─► agent/command ─ process: shim ─┤
 //!  cli     ─┘   (check, dedupe)    rows       (claim)          (summary →) prompt → run → judge → record    └─ agent/builtin: provider, tools
 //!                                   ▲                                │
@@ -25,7 +26,7 @@
 //!
 //! | rank | room | what it is |
 //! |---|---|---|
-//! | 0 | [`model`] | pure words and decisions: states, promise, why the loop stops, who takes the next turn, prices, requests, plans and workflows, what follows a failure, the roles of planned sessions and what each answers |
+//! | 0 | [`model`] | pure words and decisions: states, cron expressions and what is due of a schedule, promise, why the loop stops, who takes the next turn, prices, requests, plans and workflows, what follows a failure, the roles of planned sessions and what each answers |
 //! | 1 | [`clock`], [`files`], [`lock`], [`config`], [`process`], [`secrets`] | the edges: time, files of strangers, locks, settings, programs, what must not get out |
 //! | 2 | [`store`] | the database; the only place with ralphd's SQL |
 //! | 3 | [`workspace`], [`dataset`], [`transform`] | the directory an agent works in; the tables a plan asks (files, SQLite, PostgreSQL), and read-only SQL over them; jq filters over results, each in a process of its own |
@@ -36,7 +37,7 @@
 //! | 11 | [`cli`] | one file a verb |
 //!
 //! Read first: `engine/ralph/mod.rs` (the loop, one screen), `model/stop` (why it stops), `store/tasks` (the queue), `store/plans` (what a
-//! task's end means for the others), `engine/conduct/mod.rs` (a planned session),
+//! task's end means for the others), `trigger/cron` (the clock), `engine/conduct/mod.rs` (a planned session),
 //! `process/mod.rs` (how a turn outlives the daemon), `agent/builtin/mod.rs` (how a conversation outlives its process).
 //!
 //! # What holds everywhere
