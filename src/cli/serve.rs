@@ -6,7 +6,6 @@ use crate::config::{Environment, LogFormat, LogLevel};
 use crate::daemon;
 use crate::model::mask::Mask;
 use crate::secrets::Vault;
-use crate::trigger::webhook::Hooks;
 use anyhow::{Context, Result};
 use sd_notify::NotifyState;
 use std::io::{IsTerminal, Write};
@@ -69,8 +68,6 @@ fn make_room_for_connections() {
 async fn work(desk: Desk) -> Result<()> {
     let lock = daemon::lock(&desk.state)?;
     let house = desk.house()?;
-    // A hook without its secret would take anybody's word: better no daemon.
-    Hooks::open(&house.config, &Environment::of_process(), &house.secrets)?;
     let (down, shutdown) = watch::channel(false);
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;

@@ -36,7 +36,7 @@ fn a_schedule_with_its_request_in_place_or_in_a_file() {
 fn what_is_wrong_with_a_schedule_is_said_with_its_line() {
     let request = "request = { objective = 'Go.' }";
     for (text, expected) in [
-        (format!("{GOOD}"), "1: schedules[0].request: missing".to_owned()),
+        (GOOD.to_owned(), "1: schedules[0].request: missing".to_owned()),
         (
             format!("[[schedules]]\nname = 'a'\n{request}"),
             "1: schedules[0].cron: missing".to_owned(),

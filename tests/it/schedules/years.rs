@@ -92,8 +92,13 @@ fn expected(schedule: &Schedule, looks: &[i64], catch_up: &str) -> BTreeMap<i64,
     found
 }
 
+/// In memory, where there is such a place: thousands of waits for a disk would show nothing more.
+fn place() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
+}
+
 async fn two_years(catch_up: &str) {
-    let state = tempfile::tempdir().unwrap();
+    let state = place();
     let (from_ms, until_ms) = (at("2026-01-01T00:00:00Z"), at("2028-01-01T00:00:00Z"));
     let config = config(catch_up);
     let looks = live(state.path(), &config, from_ms, until_ms).await;
