@@ -2,7 +2,7 @@
 
 use super::desk::Desk;
 use super::exit::Exit;
-use crate::config::{Environment, LogFormat, LogLevel};
+use crate::config::{LogFormat, LogLevel};
 use crate::daemon;
 use crate::model::mask::Mask;
 use crate::secrets::Vault;
