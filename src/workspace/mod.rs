@@ -1,7 +1,8 @@
 //! The directory an agent works in: where it is, what it holds, whether anything in it moves.
-//! It must not run programs or touch the database; who may work in it is the store's word (`store/workspaces`).
+//! It must not touch the database; who may work in it is the store's word (`store/workspaces`). The only program it runs is git (`git`).
 
 pub mod fingerprint;
+pub mod git;
 pub mod letters;
 pub mod protect;
 
