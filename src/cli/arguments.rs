@@ -78,6 +78,18 @@ pub enum Verb {
     /// A planned session is planned anew, by the same plan: key with the same inputs and datasets, in the workspace as it is now;
     /// no task of the old plan is taken over.
     Continue(Again),
+    /// Show what changed in a session's workspace between two of its iterations
+    ///
+    /// ID compares its start with now, ID@N shows what iteration N did, ID@A..B compares two iterations, ID@A..OTHER@B or two arguments
+    /// those of two sessions.
+    Diff(Compare),
+    /// Take a paused or ended session's workspace, handoff and count back to an iteration, or forward again; nothing is lost
+    Rewind(PointName),
+    /// Start a new session from an iteration of another, which is not touched
+    Fork(Box<Fork>),
+    /// List, show and remove workspaces
+    #[command(subcommand)]
+    Workspace(WorkspaceVerb),
     /// Show how a request would be worked through, without doing it
     ///
     /// For plan: auto, or a request that says nothing of a plan, the planner is really asked, which costs what it costs; for a
@@ -135,6 +147,9 @@ pub struct Wanted {
     /// Write what the model of a built-in agent says to a cassette, which provider = "recorded" plays
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Fail at once where another session works in the workspace, instead of waiting for it
+    #[arg(long)]
+    pub no_wait: bool,
     #[command(flatten)]
     pub options: RequestOptions,
 }
@@ -151,6 +166,9 @@ pub struct Submitted {
     /// Wait until the session has ended, and print its answer
     #[arg(long)]
     pub wait: bool,
+    /// Fail at once where another session works in the workspace, instead of queueing up behind it
+    #[arg(long)]
+    pub no_wait: bool,
     #[command(flatten)]
     pub options: RequestOptions,
 }
@@ -245,6 +263,72 @@ pub struct Again {
     pub which: Which,
     #[command(flatten)]
     pub options: RequestOptions,
+}
+
+/// What is compared.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// ID, ID@N, ID@A..B or ID@A..OTHER@B
+    #[arg(value_name = "POINTS")]
+    pub first: String,
+    /// Another session or point
+    #[arg(value_name = "OTHER")]
+    pub second: Option<String>,
+    /// Only how much changed in which files
+    #[arg(long)]
+    pub stat: bool,
+    /// Only the names of the files
+    #[arg(long, conflicts_with = "stat")]
+    pub name_only: bool,
+}
+
+/// Which point of a session.
+#[derive(Debug, Args)]
+pub struct PointName {
+    /// The session and the iteration after which it was, as ID@N; N is 0 for the start
+    #[arg(value_name = "ID@N")]
+    pub point: String,
+}
+
+/// A session from a point of another.
+#[derive(Debug, Args)]
+pub struct Fork {
+    /// The session and the iteration after which it was, as ID@N; ID alone is its last point
+    #[arg(value_name = "ID@N")]
+    pub point: String,
+    #[command(flatten)]
+    pub options: RequestOptions,
+}
+
+/// What to do with workspaces.
+#[derive(Debug, Subcommand)]
+pub enum WorkspaceVerb {
+    /// List them, with who has each and what would be lost with it
+    List,
+    /// Show one
+    Show {
+        /// Its name, the session it belongs to, or its path
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Remove one; not one that is locked or holds work that is nowhere else
+    Delete {
+        /// Its name, the session it belongs to, or its path
+        #[arg(value_name = "ID")]
+        id: String,
+        /// Remove it although it is locked or holds such work
+        #[arg(long)]
+        force: bool,
+    },
+    /// Remove all that were not used for long; not those that are locked or hold work that is nowhere else
+    Cleanup {
+        /// How long, as 7d or 12h
+        #[arg(long, value_name = "AGE")]
+        older_than: Period,
+        /// Remove those too that are locked or hold such work
+        #[arg(long)]
+        force: bool,
+    },
 }
 
 /// What is to be planned.

@@ -8,10 +8,12 @@ use crate::engine::House;
 use crate::engine::prompt::Prompts;
 use crate::engine::workflows::Workflows;
 use crate::files;
+use crate::model::git::Author;
 use crate::process::Supervisor;
 use crate::report::notify;
 use crate::secrets::{Vault, file};
 use crate::store::{DATABASE_FILE, Store};
+use crate::workspace::git::Tool;
 use anyhow::{Context, Result, bail};
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -128,8 +130,17 @@ fn house_with(
         prompts: Prompts::load(config.prompts.dir.as_deref())?,
         workflows: workflows(&config, state),
         state: state.to_owned(),
+        git: git_tool(&config),
         config,
     }))
+}
+
+/// Git as the configuration wants it called.
+fn git_tool(config: &Config) -> Tool {
+    let author = Author::parse(&config.git.author);
+    let settings = config.git.settings.iter();
+    let settings = settings.map(|(name, value)| (name.clone(), value.clone()));
+    Tool::new(author.unwrap_or_default(), settings.collect())
 }
 
 fn workflows(config: &Config, state: &Path) -> Workflows {

@@ -4,6 +4,7 @@ use crate::api::Unguarded;
 use crate::config::ConfigError;
 use crate::model::request::Problems;
 use crate::model::session::{EndReason, SessionState};
+use crate::store::restore_points::NoPoint;
 use crate::store::sessions::{NotFound, Session};
 
 use super::output::remark;
@@ -63,7 +64,8 @@ impl Exit {
         if usage || error.is::<Unguarded>() {
             return Exit::Usage;
         }
-        if error.is::<NotFound>() || error.is::<NoSuchSchedule>() {
+        let not_found = error.is::<NotFound>() || error.is::<NoPoint>();
+        if not_found || error.is::<NoSuchSchedule>() {
             return Exit::NotFound;
         }
         Exit::Failed

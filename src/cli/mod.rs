@@ -16,6 +16,7 @@ mod logs;
 mod nearby;
 mod output;
 mod plan;
+mod points;
 mod reference;
 mod request;
 mod run;
@@ -31,6 +32,7 @@ mod token;
 mod view;
 mod watch;
 mod workflow;
+mod workspace;
 
 pub use arguments::{Arguments, Verb};
 pub use exit::{Exit, Failure};
@@ -77,6 +79,10 @@ fn dispatch(desk: Desk, verb: Verb) -> anyhow::Result<Exit> {
         Verb::Cancel(which) => act::cancel(desk, &which),
         Verb::Retry(again) => act::retry(desk, again),
         Verb::Continue(again) => act::continue_session(desk, again),
+        Verb::Diff(wanted) => points::diff(desk, wanted),
+        Verb::Rewind(wanted) => points::rewind(desk, &wanted),
+        Verb::Fork(wanted) => points::fork(desk, *wanted),
+        Verb::Workspace(what) => workspace::workspace(desk, what),
         Verb::Plan(wanted) => plan::plan(desk, *wanted),
         Verb::Workflow(what) => workflow::workflow(desk, what),
         Verb::Token(what) => token::token(desk, what),

@@ -1,5 +1,8 @@
-//! Datasets that a person names by a path of their own: seen from where the person is, not from a workspace that does not exist yet.
+//! Datasets and repositories that a person names by a path of their own: seen from where the person is, not from a workspace that does not
+//! exist yet.
 
+use crate::model::git;
+use crate::model::request::Workspace;
 use std::path::Path;
 
 /// The same datasets, those that lie below `base` by their whole path; all others are left as they are.
@@ -8,6 +11,18 @@ pub fn seen_from(base: &Path, named: Vec<String>) -> Vec<String> {
         .into_iter()
         .map(|name| whole(base, &name).unwrap_or(name))
         .collect()
+}
+
+/// The same workspace, with its repository by its whole path.
+pub fn workspace_seen_from(base: &Path, workspace: Workspace) -> Workspace {
+    let base = std::path::absolute(base).or_else(|_| std::env::current_dir());
+    match (&workspace.repo, base) {
+        (Some(repo), Ok(base)) => Workspace {
+            repo: Some(git::seen_from(&base, repo)),
+            ..workspace
+        },
+        _ => workspace,
+    }
 }
 
 fn whole(base: &Path, name: &str) -> Option<String> {

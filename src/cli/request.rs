@@ -2,7 +2,7 @@
 //! Options are only another spelling of the same request: they are checked by the same rules.
 
 use super::exit::Failure;
-use super::nearby::seen_from;
+use super::nearby::{seen_from, workspace_seen_from};
 use crate::model::period::Period;
 use crate::model::request::{Budget, PromiseMatch, Request, Workspace};
 use anyhow::{Result, bail};
@@ -43,7 +43,7 @@ pub struct RequestOptions {
     /// How much may happen without a person, 1 to 5
     #[arg(long, value_name = "LEVEL")]
     pub autonomy: Option<u8>,
-    /// The workspace, as session=NAME,repo=PATH,ref=REF,collaboration=sequential
+    /// The workspace, as session=NAME,repo=PATH,ref=REF,collaboration=sequential,shallow=true,in_place=true
     #[arg(long, value_name = "WHERE", value_parser = workspace)]
     pub workspace: Option<Workspace>,
     /// A dataset (may be repeated)
@@ -90,9 +90,13 @@ pub struct RequestOptions {
 impl RequestOptions {
     /// These options as a request; given ones win over what `under` says. Datasets are seen from here.
     pub fn over(self, under: &Request) -> Request {
-        let datasets = match std::env::current_dir() {
-            Ok(here) => seen_from(&here, self.datasets),
-            Err(_) => self.datasets,
+        let (datasets, workspace) = match std::env::current_dir() {
+            Ok(here) => (
+                seen_from(&here, self.datasets),
+                self.workspace
+                    .map(|workspace| workspace_seen_from(&here, workspace)),
+            ),
+            Err(_) => (self.datasets, self.workspace),
         };
         let given = Request {
             objective: under.objective.clone(),
@@ -106,7 +110,7 @@ impl RequestOptions {
             plan: self.plan,
             inputs: self.inputs.into_iter().collect::<BTreeMap<_, _>>(),
             autonomy: self.autonomy,
-            workspace: self.workspace,
+            workspace,
             datasets,
             priority: self.priority,
             not_before: self.not_before,
@@ -159,7 +163,12 @@ fn budget(text: &str) -> Result<Budget> {
 fn workspace(text: &str) -> Result<Workspace> {
     let mut fields = serde_json::Map::new();
     for (key, value) in pairs(text)? {
-        fields.insert(key.to_owned(), value.into());
+        let value = match value {
+            "true" => true.into(),
+            "false" => false.into(),
+            words => words.into(),
+        };
+        fields.insert(key.to_owned(), value);
     }
     Ok(serde_json::from_value(fields.into())?)
 }

@@ -33,16 +33,32 @@ const EVENT_BATCH: u32 = 500;
 pub fn run(desk: Desk, wanted: Wanted) -> Result<Exit> {
     let (request, stem) = read_request(&desk, wanted.file.as_deref(), wanted.objective)?;
     let request = wanted.options.over(&request);
-    run_request(desk, request, stem, wanted.record.as_deref())
+    let manner = Manner {
+        stem,
+        record: wanted.record.as_deref(),
+        no_wait: wanted.no_wait,
+    };
+    run_request(desk, request, manner)
 }
 
-/// Runs a request to its end; `stem` is that of its answer.
-pub fn run_request(
-    desk: Desk,
-    request: Request,
-    stem: Option<String>,
-    record: Option<&Path>,
-) -> Result<Exit> {
+/// How a request is run here.
+#[derive(Default)]
+pub struct Manner<'a> {
+    /// Of its answer's file.
+    pub stem: Option<String>,
+    /// The cassette that is made.
+    pub record: Option<&'a Path>,
+    /// Whether it fails where another session works in the workspace.
+    pub no_wait: bool,
+}
+
+/// Runs a request to its end.
+pub fn run_request(desk: Desk, request: Request, manner: Manner<'_>) -> Result<Exit> {
+    let Manner {
+        stem,
+        record,
+        no_wait,
+    } = manner;
     desk.block_on(async {
         let house = desk.house_recording(record)?;
         let worker = identity::of_this_process(Role::Run);
@@ -53,6 +69,7 @@ pub fn run_request(
                 worker_id: worker_id.clone(),
                 lease_until_ms: house.lease_until_ms(),
             }),
+            no_wait,
             ..Origin::new(Trigger::Cli)
         };
         let new = Reception::from(&*house).prepare(request, origin)?;

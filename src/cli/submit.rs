@@ -3,7 +3,7 @@
 use super::arguments::Submitted;
 use super::desk::Desk;
 use super::exit::{Exit, Failure};
-use super::nearby::seen_from;
+use super::nearby::{seen_from, workspace_seen_from};
 use super::{follow, output};
 use crate::agent::roster::Roster;
 use crate::daemon;
@@ -28,6 +28,7 @@ pub fn submit(desk: Desk, wanted: Submitted) -> Result<Exit> {
     let request = wanted.options.over(&request);
     let origin = Origin {
         stem,
+        no_wait: wanted.no_wait,
         ..Origin::new(Trigger::Cli)
     };
     desk.block_on(async {
@@ -240,6 +241,9 @@ pub fn read_request(
 fn seen(from: &Path, request: Request) -> Request {
     Request {
         datasets: seen_from(from, request.datasets),
+        workspace: request
+            .workspace
+            .map(|workspace| workspace_seen_from(from, workspace)),
         ..request
     }
 }

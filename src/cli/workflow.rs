@@ -4,7 +4,7 @@ use super::arguments::{self, RunWorkflow};
 use super::desk::Desk;
 use super::exit::{Exit, Failure};
 use super::output::{self, Look, Style};
-use super::run::run_request;
+use super::run::{Manner, run_request};
 use super::submit::read_request;
 use super::table::{Cell, Table};
 use crate::agent::roster::Roster;
@@ -290,7 +290,12 @@ fn run(desk: Desk, wanted: RunWorkflow) -> Result<Exit> {
         plan: Some(name),
         ..wanted.options.over(&request)
     };
-    run_request(desk, request, stem, wanted.record.as_deref())
+    let manner = Manner {
+        stem,
+        record: wanted.record.as_deref(),
+        no_wait: wanted.no_wait,
+    };
+    run_request(desk, request, manner)
 }
 
 fn workflow_of(desk: &Desk, name: &str) -> Result<Workflow> {

@@ -17,6 +17,7 @@ mod rules;
 mod schedule;
 #[cfg(test)]
 mod tests;
+mod workspaces;
 
 use indexmap::IndexMap;
 use std::path::PathBuf;
@@ -34,6 +35,7 @@ pub use planned::{Planner, Roles, Workflows};
 pub use problem::{ConfigError, ConfigProblem};
 pub use rules::unknown_target;
 pub use schedule::{Schedule, ScheduledRequest};
+pub use workspaces::{Git, Workspaces};
 
 use crate::model::delegation;
 use crate::model::period::Period;
@@ -67,6 +69,8 @@ pub struct Config {
     /// Prices of models, over the built-in ones.
     #[schemars(schema_with = "prices_schema")]
     pub prices: IndexMap<String, Price>,
+    pub workspaces: Workspaces,
+    pub git: Git,
     pub process: Process,
     pub secrets: Secrets,
     pub prompts: Prompts,

@@ -270,7 +270,9 @@ impl Work {
                 depth,
             }),
             follows_session_id: None,
-            workspace: self.session.workspace.clone(),
+            workspace: self.workspace.to_string_lossy().into_owned(),
+            fork: None,
+            no_wait: false,
             protected: None,
             priority: self.task.priority,
             // What it is a part of has begun long ago: it does not queue up behind all others.

@@ -2,7 +2,7 @@
 //! It must not read the configuration again once a session exists: what was promised at submission holds to the end.
 
 use crate::config::Config;
-use crate::model::request::{Budget, PromiseMatch, Request};
+use crate::model::request::{Budget, Collaboration, PromiseMatch, Request, Workspace};
 use crate::store::sessions::Session;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
@@ -38,6 +38,8 @@ pub struct Mission {
     pub inputs: BTreeMap<String, String>,
     pub datasets: Vec<String>,
     pub environment: Vec<String>,
+    /// What the agents work on.
+    pub workspace: Workspace,
 }
 
 /// The configured defaults as a request, so that they lie under what a request says.
@@ -58,6 +60,11 @@ pub fn default_request(config: &Config) -> Request {
 }
 
 impl Mission {
+    /// Whether each agent task of the plan works in a tree of its own.
+    pub fn is_parallel(&self) -> bool {
+        self.plan.is_some() && self.workspace.collaboration == Some(Collaboration::Parallel)
+    }
+
     /// Reads the mission from the session's row.
     pub fn of(session: &Session, config: &Config) -> Result<Self> {
         let request: Request = serde_json::from_value(session.request.clone())
@@ -94,6 +101,7 @@ impl Mission {
             inputs: filled(session).unwrap_or(request.inputs),
             datasets: request.datasets,
             environment: request.env,
+            workspace: request.workspace.unwrap_or_default(),
         })
     }
 }

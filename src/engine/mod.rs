@@ -1,11 +1,12 @@
 //! What runs a claimed task: `conduct` the one that plans the others, `exec` those of a plan, `ralph` the loop, `delegate` what another
-//! agent does; `work` is how each of them is begun and left.
+//! agent does; `work` is how each of them is begun and left, `ground` what they stand on.
 //! It must not choose which task comes next (that is `queue/`) nor speak SQL (that is `store/`).
 
 mod conduct;
 mod delegate;
 mod exec;
 mod failing;
+pub mod ground;
 pub mod mission;
 pub mod prompt;
 mod ralph;
@@ -21,6 +22,7 @@ use crate::model::task::TaskKind;
 use crate::secrets::Vault;
 use crate::store::Store;
 use crate::store::tasks::Claim;
+use crate::workspace::git::Tool;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,6 +43,8 @@ pub struct House {
     pub workflows: workflows::Workflows,
     /// What must not be read by anybody: kept out of prompts; the store keeps it out of the rows.
     pub secrets: Vault,
+    /// As it is called on the repositories that agents work in.
+    pub git: Tool,
 }
 
 impl House {

@@ -10,6 +10,19 @@ pub fn short(id: &str) -> &str {
     id.get(start..).unwrap_or(id)
 }
 
+/// The session and the number in `ID@N`, the name of a point; a session alone has no number.
+pub fn point(text: &str) -> Result<(&str, Option<i64>), String> {
+    let Some((id, number)) = text.split_once('@') else {
+        return Ok((text, None));
+    };
+    match number.parse::<i64>() {
+        Ok(number) if number >= 0 && !id.is_empty() => Ok((id, Some(number))),
+        _ => Err(format!(
+            "'{text}' is no point of a session; write ID@N, where N is the number of an iteration, or 0 for the start"
+        )),
+    }
+}
+
 /// A name from free words, for file names and branches: lower-case letters and digits, joined by dashes.
 pub fn slug(words: &str, max_chars: usize) -> String {
     let mut slug = String::new();
@@ -45,6 +58,16 @@ mod tests {
             ("a very long objective indeed", "a-very-long-o"),
         ] {
             assert_eq!(slug(words, 13), expected, "{words}");
+        }
+    }
+
+    #[test]
+    fn points_of_sessions() {
+        assert_eq!(point("ab12"), Ok(("ab12", None)));
+        assert_eq!(point("ab12@0"), Ok(("ab12", Some(0))));
+        assert_eq!(point("ab12@17"), Ok(("ab12", Some(17))));
+        for wrong in ["ab12@", "ab12@x", "@3", "ab12@-1"] {
+            assert!(point(wrong).is_err(), "{wrong}");
         }
     }
 

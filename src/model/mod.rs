@@ -12,6 +12,7 @@ pub mod event;
 pub mod failure;
 pub mod fallback;
 pub mod gate;
+pub mod git;
 pub mod handoff;
 pub mod id;
 pub mod iteration;

@@ -3,16 +3,24 @@
 
 use super::identity;
 use crate::clock::now_ms;
-use crate::engine::{House, commanded, poisoned, summed_up, turn_record};
+use crate::engine::ground::cleanup;
+use crate::engine::{House, commanded, ground, poisoned, summed_up, turn_record};
 use crate::model::task::TaskStep;
 use crate::process::{self, Sighting};
 use crate::store::iterations;
 use crate::store::sessions;
 use crate::store::tasks::{self, Claim, Running};
 use crate::store::workers;
+use crate::store::workspaces;
 use anyhow::Result;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
 
+/// Going back to a point of a session takes no longer.
+const SHORT_WORK_MS: i64 = 10 * 60 * 1000;
+const CLEANUP_EVERY: Duration = Duration::from_secs(3600);
 /// A task whose claimants died of it so often is not given to another.
 const MAX_DEATHS: i64 = 3;
 /// Workers that ended longer ago than this are dropped from the table.
@@ -32,7 +40,8 @@ pub async fn round(house: &House, worker_id: &str, claims: Vec<Claim>) -> Result
             tasks::running(sql)
         })
         .await?;
-    rescue(house, worker_id, running, &claims).await
+    rescue(house, worker_id, running, &claims).await?;
+    tidy_up(house).await
 }
 
 /// At the start of a daemon: whatever dead claimants left behind is taken back at once.
@@ -44,7 +53,46 @@ pub async fn recover(house: &House, worker_id: &str) -> Result<()> {
         .await?;
     let running = house.store.read(tasks::running).await?;
     rescue(house, worker_id, running, &[]).await?;
-    forget_ended_turns(house).await
+    forget_ended_turns(house).await?;
+    tidy_up(house).await
+}
+
+/// What ended sessions have left in and around their workspaces, and what those left who died over something short.
+async fn tidy_up(house: &House) -> Result<()> {
+    let now_ms = now_ms();
+    let forgotten = now_ms - SHORT_WORK_MS;
+    let held = house
+        .store
+        .read(move |sql| workspaces::left_held(sql, forgotten))
+        .await?;
+    if !held.is_empty() {
+        house
+            .store
+            .write(move |sql| workspaces::free(sql, &held, now_ms))
+            .await?;
+    }
+    ground::tidy(house).await
+}
+
+/// Removes workspaces that were not used for long, where the configuration wants that, until shutdown.
+pub async fn keep_room(house: Arc<House>, mut shutdown: watch::Receiver<bool>) {
+    let Some(after) = house.config.workspaces.cleanup_after else {
+        return;
+    };
+    while !*shutdown.borrow() {
+        match cleanup::cleanup(&house, now_ms() - after.as_millis(), false).await {
+            Ok((gone, _)) => {
+                for place in gone {
+                    tracing::info!("removed {}, unused for {after}", place.known.workspace.path);
+                }
+            }
+            Err(error) => tracing::error!("workspaces are not cleaned up: {error:#}"),
+        }
+        tokio::select! {
+            () = tokio::time::sleep(CLEANUP_EVERY) => {}
+            _ = shutdown.changed() => {}
+        }
+    }
 }
 
 /// A daemon that died between recording a turn's end and removing its files left those behind.

@@ -2,6 +2,7 @@
 
 use super::driver::{Row, Sql, values};
 use super::events::{self, About};
+use super::restore_points::{self, Ground, NewPoint};
 use super::tasks::{self, Claim, ClaimLost};
 use super::{budgets, guidance, ledger, query};
 use crate::model::delegation::Spawn;
@@ -49,6 +50,8 @@ pub struct Iteration {
     pub tool_call_count: i64,
     pub started_at_ms: i64,
     pub ended_at_ms: Option<i64>,
+    /// When the session was taken back to a point before it.
+    pub rewound_at_ms: Option<i64>,
 }
 
 /// What is known before the agent starts.
@@ -86,6 +89,8 @@ pub struct EndedIteration {
     pub spawn: Option<Spawn>,
     pub fingerprint: Option<String>,
     pub progressed: Option<bool>,
+    /// What it left in the workspace.
+    pub point: Option<NewPoint>,
     pub usage: Usage,
     /// What the agent's tool remarked on: for the history.
     pub warnings: Vec<String>,
@@ -179,10 +184,24 @@ pub fn end(
             values![&claim.session_id],
         )?;
     }
+    if let Some(point) = &ended.point {
+        keep(sql, claim, ended, point)?;
+    }
     if ended.verdict != Verdict::Lost {
         tasks::forgive(sql, &claim.task_id)?;
     }
     tell_end(sql, claim, ended)
+}
+
+fn keep(sql: &mut dyn Sql, claim: &Claim, ended: &EndedIteration, point: &NewPoint) -> Result<()> {
+    let of = (claim.session_id.as_str(), ended.number);
+    let task = Some(claim.task_id.as_str());
+    restore_points::add(sql, of, task, point, ended.ended_at_ms)?;
+    if point.ground == Ground::Own {
+        let commit = &point.commit_id;
+        sql.run(query!("iterations_set_commit"), values![&ended.id, commit])?;
+    }
+    Ok(())
 }
 
 fn tell_end(sql: &mut dyn Sql, claim: &Claim, ended: &EndedIteration) -> Result<()> {
@@ -242,6 +261,13 @@ pub fn history(sql: &mut dyn Sql, claim: &Claim, after: i64) -> Result<Vec<Itera
 pub fn after(sql: &mut dyn Sql, session: &str, number: i64, limit: u32) -> Result<Vec<Iteration>> {
     let rows = sql.rows(query!("iterations_after"), values![session, number, limit])?;
     rows.iter().map(from_row).collect()
+}
+
+/// The highest number that an iteration of a session has; 0 before the first.
+pub fn last_number(sql: &mut dyn Sql, session: &str) -> Result<i64> {
+    let row = sql.row(query!("iterations_last_number"), values![session])?;
+    let number = row.map_or(Ok(None), |row| row.optional_int("number"))?;
+    Ok(number.unwrap_or(0))
 }
 
 /// The newest iteration of a session.
@@ -353,5 +379,6 @@ fn from_row(row: &Row) -> Result<Iteration> {
         tool_call_count: row.int("tool_call_count")?,
         started_at_ms: row.int("started_at_ms")?,
         ended_at_ms: row.optional_int("ended_at_ms")?,
+        rewound_at_ms: row.optional_int("rewound_at_ms")?,
     })
 }

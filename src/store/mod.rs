@@ -18,6 +18,7 @@ mod migrate;
 pub mod notices;
 pub mod plans;
 pub mod requests;
+pub mod restore_points;
 pub mod schedules;
 pub mod sessions;
 mod sqlite;

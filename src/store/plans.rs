@@ -4,7 +4,7 @@
 use super::driver::{Row, Sql, values};
 use super::events::{self, About};
 use super::sessions;
-use super::tasks::{self, Claim, Settlement};
+use super::tasks::{self, Assignment, Claim, Settlement};
 use super::{humans, query};
 use crate::model::event::EventType;
 use crate::model::plan::{Plan, PlanTask};
@@ -64,6 +64,16 @@ pub fn save(sql: &mut dyn Sql, claim: &Claim, new: &NewPlan, at_ms: i64) -> Resu
     events::add(sql, about, EventType::PlanSaved, at_ms, &facts)?;
     sessions::step(sql, session, SessionStep::Execute, at_ms)?;
     wait(sql, claim, count, at_ms)
+}
+
+/// Takes over completed tasks of another session, each under an id of its own. Doing it twice changes nothing.
+pub fn copy(sql: &mut dyn Sql, session: &str, tasks: &[(String, Assignment)]) -> Result<()> {
+    let mut copied = 0;
+    for (id, done) in tasks {
+        copied += sql.run(query!("plans_copy"), values![id, session, &done.task.id])?;
+    }
+    sql.run(query!("plans_copied"), values![session, copied as i64])?;
+    Ok(())
 }
 
 /// The session's own task gives up its claim until `count` tasks are over.

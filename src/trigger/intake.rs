@@ -1,6 +1,7 @@
 //! From a request to a session: gaps filled from the defaults, everything refused that could not be kept.
 //! What is accepted here is exactly what the loop will work by.
 
+use super::ground;
 use crate::agent::roster::{Member, Roster, Source};
 use crate::clock::{new_id, now_ms};
 use crate::config::{self, Config, unknown_target};
@@ -9,15 +10,16 @@ use crate::engine::House;
 use crate::engine::mission::{AUTO, PLAIN, default_request};
 use crate::engine::workflows::Workflows;
 use crate::model::address;
+use crate::model::git;
 use crate::model::id::slug;
-use crate::model::request::{Collaboration, Problem, Problems, Request};
+use crate::model::request::{Problem, Problems, Request, Workspace};
 use crate::model::session::Trigger;
 use crate::store::Store;
-use crate::store::sessions::{self, Created, NewSession, Session};
+use crate::store::sessions::{self, Created, Fork, NewSession, Session};
 use crate::store::tasks::Birthright;
 use crate::workspace;
 use anyhow::{Context, Result};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The longest stem of an outbox file that is made from an objective.
 const MAX_STEM_CHARS: usize = 40;
@@ -34,6 +36,12 @@ pub struct Origin {
     pub after: Option<After>,
     /// A foreground run takes its task at once.
     pub claimed_by: Option<Birthright>,
+    /// What relative paths in the request are seen from.
+    pub directory: Option<PathBuf>,
+    /// Fail at once where another session works in the workspace.
+    pub no_wait: bool,
+    /// The point of another session that it starts from.
+    pub fork: Option<Fork>,
 }
 
 /// What a session takes over from an earlier one.
@@ -53,6 +61,9 @@ impl Origin {
             stem: None,
             after: None,
             claimed_by: None,
+            directory: None,
+            no_wait: false,
+            fork: None,
         }
     }
 }
@@ -101,12 +112,11 @@ impl Reception<'_> {
             .roster
             .member(&agent)
             .map_err(|unknown| Problems::from(problem("agent", unknown.to_string())))?;
-        refuse(unavailable(&request))?;
+        let workspace = self.workspace(&mut request, &origin)?;
         refuse(self.unplannable(&request))?;
         refuse(untellable(&request, self.config))?;
         refuse(uncountable(&request, &self.config.budget, member))?;
         let created_at_ms = now_ms();
-        let workspace = self.workspace(&request, &origin);
         let max_iterations = request
             .max_iterations
             .context("max_iterations has a default")?;
@@ -138,25 +148,37 @@ impl Reception<'_> {
             not_before_ms: request.not_before.map(|time| time.as_millisecond()),
             created_at_ms,
             claimed_by: origin.claimed_by,
+            no_wait: origin.no_wait,
+            fork: origin.fork,
             request: serde_json::to_string(&request).context("a request is always JSON")?,
             id: origin.session_id,
         })
     }
 
-    fn workspace(&self, request: &Request, origin: &Origin) -> String {
-        if let Some(after) = origin.after.as_ref().filter(|after| after.same_workspace) {
-            return after.session.workspace.clone();
+    /// The directory to work in. A repository that is named by a relative path is seen from where the request lay.
+    fn workspace(&self, request: &mut Request, origin: &Origin) -> Result<String> {
+        let planned = is_planned(request);
+        let mut wanted = request.workspace.take().unwrap_or_default();
+        if let (Some(repo), Some(directory)) = (&wanted.repo, &origin.directory) {
+            wanted.repo = Some(git::seen_from(directory, repo));
         }
-        let name = request
-            .workspace
-            .as_ref()
-            .and_then(|workspace| workspace.session.as_deref());
-        let kind = match is_planned(request) {
-            true => workspace::Kind::Workflow,
-            false => workspace::Kind::Run,
+        refuse(ground::unworkable(&wanted, planned))?;
+        let path = match origin.after.as_ref().filter(|after| after.same_workspace) {
+            Some(after) => PathBuf::from(&after.session.workspace),
+            None if wanted.in_place == Some(true) => ground::in_place(&mut wanted)?,
+            None => {
+                let kind = match planned {
+                    true => workspace::Kind::Workflow,
+                    false => workspace::Kind::Run,
+                };
+                let name = wanted.session.as_deref();
+                workspace::resolve(self.state, name, kind, &origin.session_id)
+            }
         };
-        let path = workspace::resolve(self.state, name, kind, &origin.session_id);
-        path.to_string_lossy().into_owned()
+        if wanted != Workspace::default() {
+            request.workspace = Some(wanted);
+        }
+        Ok(path.to_string_lossy().into_owned())
     }
 
     /// A workflow that could not be run, and what only a plan has a use for.
@@ -208,33 +230,6 @@ impl Reception<'_> {
 
 fn is_planned(request: &Request) -> bool {
     request.plan.as_deref().is_some_and(|plan| plan != PLAIN)
-}
-
-/// Keys whose capability this version does not have: refused, because ignoring them would be a lie.
-fn unavailable(request: &Request) -> Vec<Problem> {
-    let workspace = request.workspace.as_ref();
-    let parallel =
-        workspace.and_then(|workspace| workspace.collaboration) == Some(Collaboration::Parallel);
-    let wanted = [
-        (
-            "workspace.repo",
-            workspace.is_some_and(|workspace| workspace.repo.is_some()),
-        ),
-        (
-            "workspace.ref",
-            workspace.is_some_and(|workspace| workspace.reference.is_some()),
-        ),
-        ("workspace.collaboration", parallel),
-    ];
-    let asked = wanted.into_iter().filter(|(_, asked)| *asked);
-    asked
-        .map(|(key, _)| {
-            problem(
-                key,
-                "not available in this version of ralphd; leave it out".to_owned(),
-            )
-        })
-        .collect()
 }
 
 /// Whom nobody could tell: names without a target, and addresses that nothing would be posted to.
@@ -306,7 +301,7 @@ fn costless(member: &Member) -> String {
     }
 }
 
-fn problem(key: &str, message: String) -> Problem {
+pub(super) fn problem(key: &str, message: String) -> Problem {
     Problem {
         line: None,
         key: Some(key.to_owned()),
@@ -314,7 +309,7 @@ fn problem(key: &str, message: String) -> Problem {
     }
 }
 
-fn refuse(problems: Vec<Problem>) -> Result<(), Problems> {
+pub(super) fn refuse(problems: Vec<Problem>) -> Result<(), Problems> {
     match problems.is_empty() {
         true => Ok(()),
         false => Err(Problems::from(problems)),

@@ -4,6 +4,8 @@
 pub mod again;
 pub mod answer;
 pub mod cron;
+pub mod fork;
+mod ground;
 pub mod inbox;
 pub mod intake;
 pub mod rows;

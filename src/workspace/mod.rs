@@ -39,3 +39,11 @@ pub fn prepare(workspace: &Path) -> Result<()> {
     }
     files::make_private_directory(&state)
 }
+
+/// The repository that watches over a plain directory, beside it.
+pub fn shadow_of(state: &Path, workspace: &Path) -> PathBuf {
+    let mut names = workspace.iter().rev().take(2);
+    let name = names.next().unwrap_or_default().to_string_lossy();
+    let kind = names.next().unwrap_or_default().to_string_lossy();
+    state.join("restore").join(format!("{kind}-{name}.git"))
+}

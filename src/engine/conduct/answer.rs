@@ -16,7 +16,11 @@ use serde_json::{Value as Json, json};
 /// Of a result in a digest.
 const MAX_DIGEST_BYTES: usize = 4000;
 
-pub(super) async fn run(mut work: Work) -> Result<()> {
+pub(super) async fn run(work: Work) -> Result<()> {
+    work.keep_the_rest().await?;
+    let Some(mut work) = work.publish().await? else {
+        return Ok(());
+    };
     let session = work.session.id.clone();
     let pieces = work
         .house

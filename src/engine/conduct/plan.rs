@@ -5,12 +5,16 @@ use crate::engine::exec::earlier;
 use crate::engine::mission::AUTO;
 use crate::engine::prompt::{Material, PlannerPrompt};
 use crate::engine::work::{Consulted, Question, Work};
-use crate::model::plan::{self, Plan, Rules};
+use crate::model::plan::{self, Plan, PlanTask, Rules};
 use crate::model::policy::ErrorClass;
 use crate::model::role::{Role, json_in, plan_schema};
 use crate::model::session::EndReason;
 use crate::model::task::TaskState;
+use crate::store::driver::Sql;
 use crate::store::plans::{self, NewPlan, Piece};
+use crate::store::restore_points;
+use crate::store::sessions::{self, Fork};
+use crate::store::tasks::{self, Assignment};
 use anyhow::Result;
 use serde_json::{Value as Json, json};
 
@@ -22,6 +26,10 @@ pub async fn run(work: Work) -> Result<()> {
         .store
         .read(move |sql| plans::pieces(sql, &session))
         .await?;
+    if let (Some(fork), None) = (&work.session.fork, &work.session.plan) {
+        let fork = serde_json::from_value(fork.clone())?;
+        return from_fork(work, fork).await;
+    }
     // What a workflow did not foresee is for a planner.
     match work.mission.plan.clone() {
         Some(name) if name != AUTO && behind.is_empty() => from_workflow(work, &name).await,
@@ -45,6 +53,45 @@ async fn from_workflow(work: Work, name: &str) -> Result<()> {
                 .await
         }
     }
+}
+
+/// The plan of the session that this one is a fork of: what was completed by then stays completed, the rest is still to be done.
+async fn from_fork(work: Work, fork: Fork) -> Result<()> {
+    let (from, number) = (fork.session.clone(), fork.number);
+    let read = move |sql: &mut dyn Sql| {
+        let point = restore_points::get(sql, &from, number)?;
+        Ok((
+            sessions::expect(sql, &from)?,
+            tasks::planned(sql, &from)?,
+            point,
+        ))
+    };
+    let (original, tasks, point) = work.house.store.read(read).await?;
+    let states = point.and_then(|point| point.plan).unwrap_or_default();
+    let was_completed = |task: &Assignment| {
+        states[task.task.task_order.to_string()] == TaskState::Completed.as_str()
+    };
+    let (done, left): (Vec<Assignment>, Vec<Assignment>) =
+        tasks.into_iter().partition(was_completed);
+    let left: Vec<PlanTask> = left.into_iter().filter_map(|task| task.step).collect();
+    if left.is_empty() {
+        let detail = "nothing of the plan was left at that point; fork an earlier one".to_owned();
+        return work.fail_session(EndReason::PlanInvalid, detail).await;
+    }
+    let copies: Vec<(String, Assignment)> = done.into_iter().map(|task| (new_id(), task)).collect();
+    let id = work.session.id.clone();
+    let copy = move |sql: &mut dyn Sql| plans::copy(sql, &id, &copies);
+    work.house.store.write(copy).await?;
+    let shape = original.plan.unwrap_or_default();
+    let plan = Plan {
+        plan_summary: shape["plan_summary"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned(),
+        complexity: None,
+        tasks: left,
+    };
+    work.save(plan, shape["inputs"].clone()).await
 }
 
 async fn by_planner(mut work: Work, behind: Vec<Piece>) -> Result<()> {
@@ -136,12 +183,16 @@ impl Work {
             own_agent: self.session.agent.clone(),
             max_tasks: self.house.config.planner.max_tasks,
             first_order,
-            merge: false,
+            merge: self.mission.is_parallel(),
             failures: earlier(&failed),
         })
     }
 
     async fn save(self, plan: Plan, inputs: Json) -> Result<()> {
+        let plan = match self.mission.is_parallel() {
+            true => plan::with_merge(plan),
+            false => plan,
+        };
         let new = NewPlan {
             ids: plan.tasks.iter().map(|_| new_id()).collect(),
             plan,

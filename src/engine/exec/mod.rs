@@ -2,6 +2,7 @@
 
 mod analysis;
 mod material;
+mod merge;
 mod people;
 mod shell;
 mod sql;
@@ -15,7 +16,6 @@ use super::work::Work;
 use crate::model::delegation::{Way, way};
 use crate::model::task::TaskKind;
 use anyhow::Result;
-use serde_json::json;
 
 /// Works on a task of a plan until it is settled.
 pub async fn run(work: Work) -> Result<()> {
@@ -40,14 +40,7 @@ pub async fn run(work: Work) -> Result<()> {
         TaskKind::Validation => validation::run(work).await,
         TaskKind::Transform => transform::run(work).await,
         TaskKind::Shell => shell::run(work).await,
-        TaskKind::Merge => merge(work).await,
+        TaskKind::Merge => merge::run(work).await,
         TaskKind::Plan => anyhow::bail!("a plan cannot hold the task that makes it"),
     }
-}
-
-/// All tasks of a session share one workspace, so that what each has done is there for the others already.
-async fn merge(work: Work) -> Result<()> {
-    let words = "nothing to merge: the tasks share one workspace";
-    work.complete(json!({"merged": [], "message": words}), words)
-        .await
 }

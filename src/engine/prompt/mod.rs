@@ -10,8 +10,8 @@ pub use iteration::{
     IterationPrompt, PreviousIteration, StepPrompt, SubAgentReport, SummarizerPrompt,
 };
 pub use roles::{
-    AnalystPrompt, AnswerPrompt, ErrorAnalyzerPrompt, Material, PlannerPrompt, QueryPrompt,
-    TaskCard, ValidatorPrompt,
+    AnalystPrompt, AnswerPrompt, ErrorAnalyzerPrompt, Material, MergerPrompt, PlannerPrompt,
+    QueryPrompt, TaskCard, ValidatorPrompt,
 };
 
 use anyhow::{Context, Result};
@@ -35,6 +35,7 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "validator.md",
     "error_analyzer.md",
     "answer.md",
+    "merger.md",
     // Parts of the ones above.
     "material.md",
     "json.md",
@@ -89,6 +90,7 @@ impl Prompts {
         self.validator(&ValidatorPrompt::default())?;
         self.error_analyzer(&ErrorAnalyzerPrompt::default())?;
         self.answer(&AnswerPrompt::default())?;
+        self.merger(&MergerPrompt::default())?;
         Ok(())
     }
 
@@ -130,6 +132,11 @@ impl Prompts {
     /// Writes the prompt of the final answer.
     pub fn answer(&self, values: &AnswerPrompt) -> Result<String> {
         self.render("answer.md", values)
+    }
+
+    /// Writes the prompt about a conflict of branches.
+    pub fn merger(&self, values: &MergerPrompt) -> Result<String> {
+        self.render("merger.md", values)
     }
 
     fn render(&self, name: &str, values: &impl Serialize) -> Result<String> {

@@ -110,6 +110,19 @@ pub struct ValidatorPrompt {
     pub material: Material,
 }
 
+/// Everything the merger's template can show.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct MergerPrompt {
+    pub objective: String,
+    pub branch: String,
+    pub working: String,
+    pub paths: Vec<String>,
+    /// What is still wrong.
+    pub problem: String,
+    pub verify: Option<String>,
+    pub workspace: String,
+}
+
 /// Everything the error analyzer's template can show.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ErrorAnalyzerPrompt {

@@ -4,6 +4,7 @@ use super::Ralph;
 use super::turn::UnderWay;
 use super::verify::Checked;
 use crate::agent::{Outcome, TurnEnd};
+use crate::engine::ground::Kept;
 use crate::model::delegation::Spawn;
 use crate::model::failure::{FailureClass, Reaction};
 use crate::model::iteration::Verdict;
@@ -28,6 +29,7 @@ pub(super) struct Judged {
     pub question: Option<Json>,
     pub spawn: Option<Spawn>,
     pub checked: Option<Checked>,
+    pub kept: Kept,
     pub fingerprint: Option<String>,
     pub progressed: Option<bool>,
 }
@@ -52,6 +54,8 @@ impl Ralph {
             prompt: &turn.prompt,
         };
         let (verdict, counted) = verdict_of(&outcome, &terms, self.empty_streak());
+        // Before the check, whose own traces are not the agent's work.
+        let (kept, tree) = self.keep(turn, &outcome).await?;
         let checked = match verdict {
             Verdict::Promised => self.verify(turn).await?,
             _ => None,
@@ -77,7 +81,7 @@ impl Ralph {
             _ => (verdict, counted),
         };
         let (fingerprint, mut progressed) = match counted {
-            true => self.progress(&outcome, &handoff, &checked),
+            true => self.progress(&outcome, &handoff, &checked, &tree),
             false => (None, None),
         };
         if let Some(Spawn::Errand(errand)) = &spawn
@@ -96,6 +100,7 @@ impl Ralph {
             handoff,
             handoff_problem,
             checked,
+            kept,
             fingerprint,
             progressed,
         }))
@@ -103,19 +108,19 @@ impl Ralph {
 
     /// What the state of affairs looks like now, and whether any of it differs from the last counted iteration.
     fn progress(
-        &mut self,
+        &self,
         outcome: &Outcome,
         handoff: &Option<Json>,
         checked: &Option<Checked>,
+        tree: &str,
     ) -> (Option<String>, Option<bool>) {
         let result = match checked {
             Some(Checked::Ran { passed, exit, .. }) => format!("{passed} {exit:?}"),
             _ => String::new(),
         };
-        let tree = self.memory.fingerprint(&self.work.workspace);
         let handoff = handoff.as_ref().map(Json::to_string);
         let fingerprint = format!(
-            "{tree:016x}.{:016x}.{:016x}.{:016x}",
+            "{tree}.{:016x}.{:016x}.{:016x}",
             hash_of(&handoff),
             hash_of(&result),
             hash_of(outcome.final_text.trim())
@@ -140,6 +145,7 @@ fn cancelled_turn(outcome: Outcome) -> Judged {
         question: None,
         spawn: None,
         checked: None,
+        kept: Kept::default(),
         fingerprint: None,
         progressed: None,
     }

@@ -5,6 +5,7 @@
 mod colleagues;
 mod errand;
 mod judge;
+mod keep;
 mod record;
 mod settle;
 mod spend;
@@ -19,6 +20,7 @@ use crate::clock::now_ms;
 use crate::model::limit::Limit;
 use crate::model::stop::{Stop, why_stop};
 use crate::store::iterations::Iteration;
+use crate::store::restore_points::RestorePoint;
 use crate::store::sessions::Session;
 use crate::store::summaries::Summary;
 use crate::workspace::fingerprint;
@@ -62,6 +64,12 @@ struct Ralph {
     /// The sessions that this one works for.
     above: Vec<Session>,
     memory: fingerprint::Memory,
+    /// What a plain directory looked like when it was kept last.
+    kept_mark: Option<u64>,
+    /// The state of the workspace that was kept last.
+    point: Option<RestorePoint>,
+    /// The highest number that an iteration of the session has.
+    last_number: i64,
     /// Limits that other sessions have run into.
     limits_elsewhere: Vec<(String, Limit)>,
     summary: Option<Summary>,
@@ -90,6 +98,9 @@ impl Ralph {
             children: Vec::new(),
             above: Vec::new(),
             memory: fingerprint::Memory::default(),
+            kept_mark: None,
+            point: None,
+            last_number: 0,
             limits_elsewhere: Vec::new(),
             summary: None,
             recorded_turns: Vec::new(),

@@ -21,6 +21,7 @@ impl Ralph {
     /// Writes down how the turn ended, and looks in the same commit at how things stand then.
     pub(super) async fn record(&mut self, turn: &UnderWay, judged: Judged) -> Result<()> {
         let unpriced = self.first_unpriced(&judged);
+        let not_kept = judged.kept.problem.clone();
         let ended = self.as_row(turn, judged);
         let (claim, lease) = (self.work.claim.clone(), self.work.house.lease_until_ms());
         let view = self.view();
@@ -33,6 +34,11 @@ impl Ralph {
                 if let Some(facts) = &unpriced {
                     let about = About::task(&claim.session_id, &claim.task_id);
                     events::add(sql, about, EventType::CostUnknown, now_ms(), facts)?;
+                }
+                if let Some(problem) = &not_kept {
+                    let about = About::task(&claim.session_id, &claim.task_id);
+                    let facts = json!({"iteration": ended.id, "problem": problem});
+                    events::add(sql, about, EventType::WorkspaceNotKept, now_ms(), &facts)?;
                 }
                 view.see(sql)
             })
@@ -95,6 +101,7 @@ impl Ralph {
             spawn: judged.spawn,
             fingerprint: judged.fingerprint,
             progressed: judged.progressed,
+            point: judged.kept.point,
             usage: judged.outcome.usage,
             warnings: judged.outcome.warnings,
             ended_at_ms: now_ms(),

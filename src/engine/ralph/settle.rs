@@ -86,7 +86,13 @@ impl Ralph {
             .await
     }
 
-    async fn complete(self, verified: Verified) -> Result<()> {
+    async fn complete(mut self, verified: Verified) -> Result<()> {
+        if self.work.step.is_none() {
+            match self.work.publish().await? {
+                Some(work) => self.work = work,
+                None => return Ok(()),
+            }
+        }
         let answer = self.answer().await?;
         let result = json!({"answer": answer, "verified": verified});
         if self.work.step.is_some() {

@@ -14,6 +14,7 @@ use crate::store::driver::Sql;
 use crate::store::guidance::{self, Guidance};
 use crate::store::humans::{self, HumanRequest, HumanStatus};
 use crate::store::iterations::{self, Iteration};
+use crate::store::restore_points::{self, RestorePoint};
 use crate::store::sessions::{self, Session};
 use crate::store::tasks::Claim;
 use anyhow::Result;
@@ -22,6 +23,8 @@ use jiff::tz::TimeZone;
 /// A look at the rows of one session.
 pub(super) struct View {
     claim: Claim,
+    /// The directory that is worked in.
+    place: String,
     /// An ended iteration does not change any more: only what came after it is read.
     known: i64,
     /// The work for a sub-agent in what is known.
@@ -38,6 +41,8 @@ pub(super) struct Seen {
     children: Vec<Session>,
     above: Vec<Session>,
     limits_elsewhere: Vec<(String, Limit)>,
+    point: Option<RestorePoint>,
+    last_number: i64,
 }
 
 impl View {
@@ -55,6 +60,8 @@ impl View {
                 None => Vec::new(),
             },
             above: sessions::lineage(sql, &session)?,
+            point: restore_points::last(sql, id, &self.place)?,
+            last_number: iterations::last_number(sql, id)?,
             session,
             history,
             answers: humans::of_task(sql, id, &self.claim.task_id)?,
@@ -81,6 +88,7 @@ impl Ralph {
         let ended = |iteration: &&Iteration| iteration.ended_at_ms.is_some();
         View {
             claim: self.work.claim.clone(),
+            place: self.work.workspace.to_string_lossy().into_owned(),
             known: self
                 .history
                 .iter()
@@ -105,6 +113,8 @@ impl Ralph {
         self.children = seen.children;
         self.above = seen.above;
         self.limits_elsewhere = seen.limits_elsewhere;
+        self.point = seen.point;
+        self.last_number = seen.last_number;
     }
 
     pub(super) fn standing(&self, now_ms: i64) -> Standing {

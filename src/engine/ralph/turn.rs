@@ -14,6 +14,7 @@ use crate::model::stop::Stop;
 use crate::store::iterations::{self, Iteration, NewIteration};
 use crate::store::ledger;
 use crate::workspace;
+use crate::workspace::git;
 use crate::workspace::letters::{self, Handoff};
 use anyhow::{Context, Result};
 use serde_json::Value as Json;
@@ -30,6 +31,7 @@ pub(super) struct UnderWay {
     pub prompt: String,
     pub prompt_file: PathBuf,
     pub output_file: PathBuf,
+    pub started_at_ms: i64,
 }
 
 /// What came of the wish to start an iteration.
@@ -78,7 +80,7 @@ impl Ralph {
         self.put_own_handoff()?;
         let prompt = self.work.house.prompts.iteration(&self.prompt_values()?)?;
         let prompt = self.work.house.secrets.mask().text(&prompt).into_owned();
-        let number = self.history.last().map_or(1, |last| last.number + 1);
+        let number = self.last_number + 1;
         let logs = self.work.house.log_directory(&self.work.session.id);
         files::make_private_directory(&logs)?;
         // Beside it, other tasks of a plan have logs of their own.
@@ -92,6 +94,7 @@ impl Ralph {
             prompt_file: logs.join(format!("{stem}.prompt.md")),
             output_file: logs.join(format!("{stem}.log")),
             prompt,
+            started_at_ms: now_ms(),
         };
         std::fs::write(&turn.prompt_file, &turn.prompt)
             .with_context(|| format!("cannot write the prompt {}", turn.prompt_file.display()))?;
@@ -102,7 +105,7 @@ impl Ralph {
             output_file: turn.output_file.to_string_lossy().into_owned(),
             guidance_ids: self.unread_guidance().map(|word| word.id.clone()).collect(),
             reserve_usd: self.expected_cost(),
-            started_at_ms: now_ms(),
+            started_at_ms: turn.started_at_ms,
         };
         let (claim, lease) = (self.work.claim.clone(), self.work.house.lease_until_ms());
         let layers = self.work.layers();
@@ -209,14 +212,15 @@ impl Ralph {
 
     /// What the daemon itself has seen: one line for each earlier iteration, then the limits.
     fn facts(&self) -> Vec<String> {
+        let mut facts = self.ground_facts();
         if self.history.is_empty() {
-            return Vec::new();
+            return facts;
         }
         let earlier = self.history.len().saturating_sub(MAX_FACTS);
-        let mut facts: Vec<String> = self.history[earlier..].iter().map(fact_of).collect();
         if earlier > 0 {
-            facts.insert(0, format!("{earlier} runs before these are not listed"));
+            facts.push(format!("{earlier} runs before these are not listed"));
         }
+        facts.extend(self.history[earlier..].iter().map(fact_of));
         if let Some(wall) = self.work.mission.budget.wall {
             let left_s = (wall.as_millis() - self.work.active_ms(now_ms())).max(0) / 1000;
             facts.push(format!("time left: {left_s} s of {wall}"));
@@ -228,6 +232,23 @@ impl Ralph {
                 facts.push("two thirds of the budget are used: do what matters most, and leave a good handoff".to_owned());
             }
         }
+        facts
+    }
+}
+
+impl Ralph {
+    /// What is known of the workspace: where it stands, and what the run before did to it.
+    fn ground_facts(&self) -> Vec<String> {
+        let Some(point) = &self.point else {
+            return Vec::new();
+        };
+        let mut facts = Vec::new();
+        if let Some(branch) = &point.branch {
+            let commit: String = point.commit_id.chars().take(10).collect();
+            facts.push(format!("git: on branch {branch} at {commit}"));
+        }
+        facts.extend(git::fact_lines(&point.facts));
+        facts.extend(point.remarks.iter().cloned());
         facts
     }
 }
@@ -276,5 +297,6 @@ fn take_over(left: &Iteration) -> Result<UnderWay> {
         prompt: String::from_utf8_lossy(&prompt).into_owned(),
         prompt_file,
         output_file: PathBuf::from(&left.output_file),
+        started_at_ms: left.started_at_ms,
     })
 }

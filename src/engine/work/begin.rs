@@ -18,7 +18,6 @@ use crate::store::sessions::{self, Session};
 use crate::store::tasks::{self, Assignment, Claim, Parking, Settlement, Task};
 use crate::store::workspaces::{self, Acquired};
 use crate::store::{iterations, plans};
-use crate::workspace;
 use anyhow::Result;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -100,10 +99,8 @@ impl Work {
                 Door::Open(opened) => *opened,
             };
             let workspace = PathBuf::from(&opened.session.workspace);
-            if !is_quick(&opened.assignment) {
-                workspace::prepare(&workspace)?;
-            }
-            return Ok(Some(Work {
+            let quick = is_quick(&opened.assignment);
+            let work = Work {
                 house,
                 claim,
                 signals,
@@ -113,14 +110,21 @@ impl Work {
                 step: opened.assignment.step,
                 last_result: opened.assignment.result,
                 workspace,
-            }));
+            };
+            return match quick {
+                true => Ok(Some(work)),
+                false => work.on_ready_ground().await,
+            };
         }
     }
 }
 
 /// A task of a plan that changes nothing in the workspace; the one that planned it has made that ready.
 fn is_quick(assignment: &Assignment) -> bool {
-    let touches = matches!(assignment.task.task_type, TaskKind::Agent | TaskKind::Shell);
+    let touches = matches!(
+        assignment.task.task_type,
+        TaskKind::Agent | TaskKind::Shell | TaskKind::Merge
+    );
     assignment.step.is_some() && !touches
 }
 
@@ -270,8 +274,13 @@ fn why_no_room(
             return Ok(Some(Parking::WorkspaceBusy { path, holder }));
         }
     }
-    if takes_seat(session, &assignment.task, assignment.step.as_ref())
-        && !workspaces::sit_down(sql, &session.workspace, &task.id)?
+    let parallel = mission.is_parallel();
+    if takes_seat(
+        session,
+        &assignment.task,
+        assignment.step.as_ref(),
+        parallel,
+    ) && !workspaces::sit_down(sql, &session.workspace, &task.id)?
     {
         return Ok(Some(Parking::NoRoom {
             key: seat_key(&session.workspace),
@@ -282,10 +291,19 @@ fn why_no_room(
 }
 
 /// Whether an agent works in the workspace for this task beside whom others may want to. A sub-agent has a task of its own for that.
-pub(super) fn takes_seat(session: &Session, task: &Task, step: Option<&PlanTask>) -> bool {
+pub(super) fn takes_seat(
+    session: &Session,
+    task: &Task,
+    step: Option<&PlanTask>,
+    parallel: bool,
+) -> bool {
     let asked_for = step.and_then(|step| step.agent.as_deref());
     let has_company = step.is_some() || session.parent_session_id.is_some();
-    has_company && way(task.task_type, asked_for, &session.agent) == Way::Loop
+    if task.task_type == TaskKind::Merge {
+        return true;
+    }
+    let has_own_tree = step.is_some() && parallel;
+    has_company && !has_own_tree && way(task.task_type, asked_for, &session.agent) == Way::Loop
 }
 
 /// What tasks wait for when as many of their session run as may.

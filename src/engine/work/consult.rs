@@ -293,6 +293,7 @@ impl Work {
             spawn: None,
             fingerprint: None,
             progressed: None,
+            point: None,
             usage: outcome.usage,
             warnings: outcome.warnings,
             ended_at_ms: now_ms(),

@@ -119,7 +119,8 @@ impl Work {
         mut how: impl FnMut(&mut dyn Sql, &Claim, i64) -> Result<()> + Send + 'static,
     ) -> Result<()> {
         let mut waited_for = Vec::new();
-        if takes_seat(&self.session, &self.task, self.step.as_ref()) {
+        let parallel = self.mission.is_parallel();
+        if takes_seat(&self.session, &self.task, self.step.as_ref(), parallel) {
             waited_for.push(seat_key(&self.session.workspace));
         }
         if self.step.is_some() && self.mission.max_parallel.is_some() {

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 
 use super::excerpt;
 use crate::model::cron::Expression;
+use crate::model::git;
 use crate::model::period::Period;
 use crate::model::window::Window;
 
@@ -14,7 +15,7 @@ const NAME_CHARACTERS: usize = 100;
 type Test = fn(&str) -> Result<(), String>;
 
 /// Every format that a schema of ralphd may name.
-const FORMATS: [(&str, Test); 19] = [
+const FORMATS: [(&str, Test); 22] = [
     ("text", text),
     ("line", line),
     ("argument", argument),
@@ -25,7 +26,10 @@ const FORMATS: [(&str, Test); 19] = [
     ("input-name", input_name),
     ("label-name", label_name),
     ("glob", glob),
-    ("git-location", without_dash),
+    ("git-location", git_location),
+    ("git-reference", git_reference),
+    ("git-setting", git_setting),
+    ("author", author),
     ("model", without_dash),
     ("http-url", http_url),
     ("period", period),
@@ -67,6 +71,34 @@ pub fn name(text: &str) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+fn git_location(text: &str) -> Result<(), String> {
+    git::check_location(text)
+}
+
+fn git_reference(text: &str) -> Result<(), String> {
+    git::check_reference(text)
+}
+
+fn git_setting(text: &str) -> Result<(), String> {
+    match text.split_once('.') {
+        Some((section, key)) if !section.is_empty() && !key.is_empty() => line(text),
+        _ => Err(format!(
+            "must be the name of a setting of git such as credential.helper, is {}",
+            excerpt(text)
+        )),
+    }
+}
+
+fn author(text: &str) -> Result<(), String> {
+    match git::Author::parse(text) {
+        Some(_) => Ok(()),
+        None => Err(format!(
+            "must be of the form 'Name <address>', is {}",
+            excerpt(text)
+        )),
+    }
 }
 
 fn window(text: &str) -> Result<(), String> {

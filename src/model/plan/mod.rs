@@ -4,6 +4,7 @@
 
 mod draw;
 mod graph;
+mod merging;
 mod problem;
 mod progress;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use draw::draw;
 pub use graph::Graph;
+pub use merging::with_merge;
 pub use problem::{Problem, Problems};
 pub use progress::{Change, Progress, Standing, StepRefusal};
 pub(crate) use read::{Draft, drafts};

@@ -207,8 +207,16 @@ pub struct Workspace {
 
     /// The branch, tag or commit to start from.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("format" = "git-location"))]
+    #[schemars(extend("format" = "git-reference"))]
     pub reference: Option<String>,
+
+    /// Without the history before that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shallow: Option<bool>,
+
+    /// Work in the directory `repo` itself instead of a copy of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_place: Option<bool>,
 
     /// Whether runs wait for each other or work on branches of their own.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -68,6 +68,8 @@ impl Workspace {
             session: self.session.or(under.session),
             repo: self.repo.or(under.repo),
             reference: self.reference.or(under.reference),
+            shallow: self.shallow.or(under.shallow),
+            in_place: self.in_place.or(under.in_place),
             collaboration: self.collaboration.or(under.collaboration),
         }
     }

@@ -15,8 +15,9 @@ use crate::model::session::{Control, EndReason, SessionState, Trigger, Verified}
 use crate::model::task::TaskKind;
 use crate::store::driver::{Row, Sql, values};
 use crate::store::events::{self, About};
+use crate::store::workspaces::{self, Acquired};
 use crate::store::{query, tasks};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::Value as Json;
 
 /// A session as stored.
@@ -52,6 +53,8 @@ pub struct Session {
     pub follows_session_id: Option<String>,
     pub depth: i64,
     pub workspace: String,
+    /// The point of another session that it started from.
+    pub fork: Option<Json>,
     #[serde(skip)]
     pub protected: Option<Json>,
     pub waited_ms: i64,
@@ -83,12 +86,25 @@ pub struct NewSession {
     pub parent: Option<Parent>,
     pub follows_session_id: Option<String>,
     pub workspace: String,
+    /// The point of another session that it starts from.
+    pub fork: Option<Fork>,
     pub protected: Option<Json>,
     pub priority: i64,
     pub not_before_ms: Option<i64>,
     pub created_at_ms: i64,
+    /// It is made only where its workspace is free, and takes that with it.
+    pub no_wait: bool,
     /// A foreground run takes its own task at birth, so that no daemon does.
     pub claimed_by: Option<tasks::Birthright>,
+}
+
+/// The point of a session that another starts from.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Fork {
+    pub session: String,
+    pub number: i64,
+    /// The iterations that were counted by then.
+    pub iteration_count: i64,
 }
 
 /// For whom a sub-agent works.
@@ -154,6 +170,10 @@ pub fn create(sql: &mut dyn Sql, new: &NewSession) -> Result<Created> {
             parent.map(|parent| &parent.task_id),
             // What a plan will hold is counted when it is there.
             !new.planned,
+            new.fork
+                .as_ref()
+                .map(|fork| serde_json::json!(fork).to_string()),
+            new.fork.as_ref().map_or(0, |fork| fork.iteration_count),
         ],
     )?;
     events::add_named(
@@ -168,6 +188,12 @@ pub fn create(sql: &mut dyn Sql, new: &NewSession) -> Result<Created> {
         },
     )?;
     tasks::create_first(sql, new)?;
+    if new.no_wait
+        && let Acquired::HeldBy(holder) =
+            workspaces::acquire(sql, &new.workspace, &new.id, new.created_at_ms)?
+    {
+        bail!(holder);
+    }
     if let Some(parent) = parent {
         let facts =
             serde_json::json!({"session": new.id, "agent": new.agent, "depth": parent.depth});
@@ -291,6 +317,7 @@ fn from_row(row: &Row) -> Result<Session> {
         follows_session_id: row.optional_text("follows_session_id")?,
         depth: row.int("depth")?,
         workspace: row.text("workspace")?,
+        fork: row.optional_json("fork")?,
         protected: row.optional_json("protected")?,
         waited_ms: row.int("waited_ms")?,
         waiting_since_ms: row.optional_int("waiting_since_ms")?,

@@ -8,6 +8,7 @@ use crate::model::session::Control;
 use crate::model::task::{TaskKind, TaskState, TaskStep};
 use crate::store::driver::{Row, Sql, values};
 use crate::store::events::{self, About};
+use crate::store::workspaces::Holder;
 use crate::store::{query, sessions};
 use anyhow::{Result, bail};
 use serde_json::json;
@@ -198,7 +199,7 @@ pub enum Parking {
     /// When its session is resumed.
     Paused,
     /// When its workspace is free.
-    WorkspaceBusy { path: String, holder: String },
+    WorkspaceBusy { path: String, holder: Holder },
     /// When one of those has left that take the room it needs.
     NoRoom { key: String, reason: String },
 }
@@ -234,7 +235,7 @@ fn set_parked(sql: &mut dyn Sql, claim: &Claim, parking: &Parking, at_ms: i64) -
         Parking::Released => None,
         Parking::Until { reason, .. } => Some(reason.clone()),
         Parking::Paused => Some("paused".to_owned()),
-        Parking::WorkspaceBusy { holder, .. } => Some(format!("session locked by run {holder}")),
+        Parking::WorkspaceBusy { holder, .. } => Some(holder.to_string()),
         Parking::NoRoom { reason, .. } => Some(reason.clone()),
     };
     let held = waits_for.is_some() || matches!(parking, Parking::Paused);

@@ -171,6 +171,7 @@ impl Inbox {
                 let origin = Origin {
                     session_id: entry.id.clone(),
                     stem: Some(names::stem(&name).to_owned()),
+                    directory: Some(self.path.clone()),
                     ..Origin::new(Trigger::Inbox)
                 };
                 let new = Reception::from(&*self.house)

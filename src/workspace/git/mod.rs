@@ -8,4 +8,4 @@ mod repository;
 mod tool;
 
 pub use repository::{Foreign, Repository};
-pub use tool::{Author, Call, GitFailed, Tool};
+pub use tool::{Call, GitFailed, Tool};

@@ -2,6 +2,7 @@
 
 use super::guard;
 use super::locks;
+use crate::model::git::Author;
 use crate::process::{Captured, Errand, Exit, Surroundings, allowed_environment, capture};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
@@ -34,27 +35,6 @@ const VARIABLES: &[(&str, &str)] = &[
     ("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh"),
     ("LC_ALL", "C"),
 ];
-
-/// Who is named in commits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Author {
-    pub name: String,
-    pub email: String,
-}
-
-impl Author {
-    /// Reads `Name <address>`.
-    pub fn parse(text: &str) -> Option<Self> {
-        let (name, rest) = text.trim().split_once('<')?;
-        let email = rest.strip_suffix('>')?.trim();
-        let name = name.trim();
-        let plain = |text: &str| !text.is_empty() && !text.contains(['<', '>', '\n', '\r', '\0']);
-        (plain(name) && plain(email)).then(|| Self {
-            name: name.to_owned(),
-            email: email.to_owned(),
-        })
-    }
-}
 
 /// Git as this house calls it.
 #[derive(Clone, Debug)]
@@ -266,28 +246,6 @@ impl Call {
             verb,
             exit,
             complaint,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn authors() {
-        let author = |text| Author::parse(text).map(|author| (author.name, author.email));
-        let expected = Some(("Night Shift".to_owned(), "night@example.org".to_owned()));
-        assert_eq!(author("Night Shift <night@example.org>"), expected);
-        for wrong in [
-            "",
-            "night@example.org",
-            "<a@b>",
-            "A <>",
-            "A <a@b> x",
-            "A\nB <a@b>",
-        ] {
-            assert_eq!(author(wrong), None, "{wrong:?}");
         }
     }
 }

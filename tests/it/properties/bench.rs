@@ -113,6 +113,8 @@ impl Bench {
             parent: None,
             follows_session_id: None,
             workspace: format!("/nowhere/{id}"),
+            fork: None,
+            no_wait: false,
             protected: None,
             priority: 0,
             not_before_ms: None,

@@ -200,6 +200,7 @@ fn ended_iterations() -> impl Strategy<Value = EndedIteration> {
             fingerprint: rest.1,
             progressed: rest.2,
             spawn: None,
+            point: None,
             usage: rest.3,
             warnings: Vec::new(),
             ended_at_ms: 1_700_000_000_000,

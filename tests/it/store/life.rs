@@ -190,13 +190,16 @@ async fn a_workspace_is_one_sessions_until_it_ends() {
                 workspaces::Acquired::Yes
             );
             let refused = workspaces::acquire(sql, &path, &other.session_id, now_ms())?;
-            assert_eq!(refused, workspaces::Acquired::HeldBy(holder.clone()));
+            let workspaces::Acquired::HeldBy(found) = refused else {
+                panic!("it was free");
+            };
+            assert_eq!(found.session_id, holder);
             tasks::park(
                 sql,
                 &other,
                 &Parking::WorkspaceBusy {
                     path: path.clone(),
-                    holder: holder.clone(),
+                    holder: found,
                 },
                 now_ms(),
             )

@@ -1,0 +1,3 @@
+-- The newest that the loop goes on from, in one directory: what was rewound is behind another line.
+SELECT p.* FROM restore_points p LEFT JOIN iterations i ON i.session_id = p.session_id AND i.number = p.number
+WHERE p.session_id = ?1 AND p.place = ?2 AND i.rewound_at_ms IS NULL ORDER BY p.number DESC LIMIT 1

@@ -1,0 +1,1 @@
+UPDATE sessions SET iteration_count = ?2 WHERE id = ?1

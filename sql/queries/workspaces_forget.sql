@@ -1,0 +1,1 @@
+DELETE FROM workspaces WHERE path = ?1 AND holder_session_id IS NULL

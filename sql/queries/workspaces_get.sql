@@ -1,0 +1,1 @@
+SELECT * FROM workspaces WHERE path = ?1

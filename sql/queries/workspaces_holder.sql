@@ -1,1 +1,0 @@
-SELECT holder_session_id, held_since_ms FROM workspaces WHERE path = ?1

@@ -1,0 +1,1 @@
+UPDATE workspaces SET branch = ?2 WHERE path = ?1

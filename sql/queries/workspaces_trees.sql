@@ -1,0 +1,1 @@
+SELECT * FROM workspaces WHERE main_path = ?1 ORDER BY path

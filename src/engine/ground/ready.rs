@@ -1,0 +1,220 @@
+//! Makes the workspace of a session ready, once, before anything runs in it: cloned or fetched, on its branch, or made from the point of
+//! another session. That it is done is the session's point 0; until then everything here may be done again.
+
+use super::keep::Occasion;
+use crate::clock::now_ms;
+use crate::engine::work::Work;
+use crate::model::event::EventType;
+use crate::model::git::{Source, branch_of};
+use crate::model::session::EndReason;
+use crate::store::events::{self, About};
+use crate::store::restore_points::{self, RestorePoint};
+use crate::store::sessions::{self, Fork};
+use crate::store::tasks::Parking;
+use crate::store::workspaces;
+use crate::workspace::git::{self, Prepared, Unprepared, Wanted};
+use crate::workspace::letters;
+use anyhow::{Context, Result};
+use serde_json::json;
+use std::path::Path;
+
+/// With too little room on the disk it is looked again after this long.
+const LOOK_AGAIN_MS: i64 = 5 * 60 * 1000;
+
+/// Why a workspace is not ready.
+enum NotReady {
+    /// It cannot be made ready as it was wanted.
+    Refused(String),
+    Later(Parking),
+    /// Told to stop from outside.
+    Stopped,
+}
+
+impl Work {
+    /// The work on ready ground; nothing when it was put aside, or its session ended over it.
+    pub(in crate::engine) async fn on_ready_ground(mut self) -> Result<Option<Work>> {
+        match self.make_ready().await? {
+            Ok(()) => Ok(Some(self)),
+            Err(NotReady::Later(parking)) => self.park(parking).await.map(|()| None),
+            Err(NotReady::Stopped) => self.stop().await.map(|()| None),
+            Err(NotReady::Refused(why)) => {
+                let detail = format!("the workspace cannot be made ready: {why}");
+                self.give_up_ground(detail).await.map(|()| None)
+            }
+        }
+    }
+
+    /// Where a task cannot even begin, its whole session cannot: all of its tasks are to work there.
+    async fn give_up_ground(self, detail: String) -> Result<()> {
+        match self.step.is_some() {
+            true => self.finish_all(EndReason::TaskFailed, detail).await,
+            false => self.fail_session(EndReason::TaskFailed, detail).await,
+        }
+    }
+
+    async fn make_ready(&mut self) -> Result<Result<(), NotReady>> {
+        crate::workspace::prepare(&self.workspace)?;
+        if let Some(parking) = self.too_little_room()? {
+            return Ok(Err(NotReady::Later(parking)));
+        }
+        let id = self.session.id.clone();
+        let begun = self
+            .house
+            .store
+            .read(move |sql| restore_points::get(sql, &id, 0))
+            .await?;
+        if begun.is_none() {
+            let mut stop = self.signals.stop.clone();
+            let prepared = tokio::select! {
+                prepared = self.prepare() => prepared,
+                // What is half done is done again by whoever comes next.
+                _ = stop.wait_for(|stopped| *stopped) => return Ok(Err(NotReady::Stopped)),
+            };
+            let prepared = match prepared {
+                Ok(prepared) => prepared,
+                Err(error) => return refusal(error),
+            };
+            self.remember(prepared).await?;
+        }
+        match super::works_in_a_tree(self) {
+            true => match self.enter_tree().await {
+                Ok(()) => Ok(Ok(())),
+                Err(error) => refusal(error),
+            },
+            false => Ok(Ok(())),
+        }
+    }
+
+    async fn prepare(&self) -> Result<Prepared> {
+        let house = &self.house;
+        if self.session.parent_session_id.is_some() {
+            return Ok(Prepared::default());
+        }
+        if let Some(fork) = &self.session.fork {
+            let fork = serde_json::from_value(fork.clone())?;
+            return self.prepare_fork(&fork).await;
+        }
+        let wanted = &self.mission.workspace;
+        let source = wanted.repo.as_deref().map(Source::read).transpose();
+        let source = source.map_err(Unprepared)?;
+        let about = wanted.session.as_deref().unwrap_or(&self.session.objective);
+        let branch = (source.is_some() && house.config.git.auto_branch)
+            .then(|| branch_of(about, &self.session.id));
+        let wanted = Wanted {
+            source,
+            reference: wanted.reference.clone(),
+            shallow: wanted.shallow == Some(true),
+            in_place: wanted.in_place == Some(true),
+            branch,
+            session: &self.session.id,
+            letters: letters::DIRECTORY,
+            clone_timeout: house.config.git.timeout.into(),
+        };
+        git::prepare(&house.git, &self.workspace, &wanted).await
+    }
+
+    /// The files of another session's point, and its handoff.
+    async fn prepare_fork(&self, fork: &Fork) -> Result<Prepared> {
+        let (session, number) = (fork.session.clone(), fork.number);
+        let (point, handoff) = self
+            .house
+            .store
+            .read(move |sql| {
+                let point = restore_points::get(sql, &session, number)?;
+                let handoff = restore_points::handoff(sql, &session, number)?;
+                Ok((point, handoff))
+            })
+            .await?;
+        let point = point
+            .with_context(|| format!("there is no point {} of session {}", number, fork.session))?;
+        let prepared = self.check_out(&point).await?;
+        if let Some(handoff) = handoff {
+            letters::put_handoff(&self.workspace, &handoff)?;
+        }
+        Ok(prepared)
+    }
+
+    async fn check_out(&self, point: &RestorePoint) -> Result<Prepared> {
+        let from = Path::new(&point.place);
+        let ground = self.house.ground_of(point.ground, from).await?;
+        let about = self.mission.workspace.session.as_deref();
+        let about = about.unwrap_or(&self.session.objective);
+        let branch = branch_of(about, &self.session.id);
+        git::check_out(&ground, &point.commit_id, &self.workspace, &branch).await?;
+        Ok(Prepared {
+            notes: vec![format!(
+                "the files are those of session {} after iteration {}",
+                point.session_id, point.number
+            )],
+            ..Prepared::default()
+        })
+    }
+
+    /// Point 0: from here on it is never made ready again.
+    async fn remember(&mut self, prepared: Prepared) -> Result<()> {
+        let occasion = Occasion {
+            number: 0,
+            at_ms: self.session.created_at_ms,
+            subject: "The state before the first iteration".to_owned(),
+        };
+        let kept = self.keep(&occasion).await?;
+        let (id, path) = (self.session.id.clone(), self.session.workspace.clone());
+        let in_place = self.mission.workspace.in_place == Some(true);
+        let is_child = self.session.parent_session_id.is_some();
+        self.house
+            .store
+            .write(move |sql| {
+                let at_ms = now_ms();
+                if let Some(point) = &kept.point {
+                    let mut point = point.clone();
+                    point.remarks.extend(prepared.notes.iter().cloned());
+                    restore_points::add(sql, (&id, 0), None, &point, at_ms)?;
+                }
+                if is_child {
+                    return Ok(());
+                }
+                let branch = kept.point.as_ref().and_then(|point| point.branch.as_deref());
+                workspaces::set_branch(sql, &path, branch)?;
+                if in_place {
+                    workspaces::set_untidy(sql, &path, Some(&id))?;
+                }
+                let commit = kept.point.as_ref().map(|point| &point.commit_id);
+                let facts = json!({
+                    "path": path, "branch": branch, "commit": commit, "safety": prepared.safety, "notes": prepared.notes,
+                });
+                let about = About::session(&id);
+                events::add(sql, about, EventType::WorkspacePrepared, at_ms, &facts)
+            })
+            .await?;
+        let id = self.session.id.clone();
+        let read = move |sql: &mut dyn crate::store::driver::Sql| sessions::expect(sql, &id);
+        self.session = self.house.store.read(read).await?;
+        Ok(())
+    }
+
+    /// An agent on a full disk loses work; it waits until there is room.
+    fn too_little_room(&self) -> Result<Option<Parking>> {
+        let least = self.house.config.workspaces.min_free_bytes;
+        let facts = rustix::fs::statvfs(&self.workspace)
+            .with_context(|| format!("cannot look at {}", self.workspace.display()))?;
+        let free = facts.f_bavail.saturating_mul(facts.f_frsize);
+        Ok((free < least).then(|| Parking::Until {
+            at_ms: now_ms() + LOOK_AGAIN_MS,
+            reason: format!(
+                "only {} MB are free where the workspaces are, {} are wanted ([workspaces] min_free_bytes)",
+                free / 1_000_000,
+                least.div_ceil(1_000_000)
+            ),
+        }))
+    }
+}
+
+/// What git or the request is to blame for, in words; anything else is ours.
+fn refusal(error: anyhow::Error) -> Result<Result<(), NotReady>> {
+    let told =
+        error.is::<Unprepared>() || error.is::<git::GitFailed>() || error.is::<git::Foreign>();
+    match told {
+        true => Ok(Err(NotReady::Refused(format!("{error:#}")))),
+        false => Err(error),
+    }
+}

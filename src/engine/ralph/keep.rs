@@ -1,0 +1,59 @@
+//! What an iteration did to its workspace: kept, and told apart from what was there before.
+
+use super::Ralph;
+use super::turn::UnderWay;
+use crate::agent::{Outcome, TurnEnd};
+use crate::engine::ground::{Kept, Occasion};
+use crate::engine::work::first_line;
+use anyhow::Result;
+
+/// Of a commit's subject.
+const MAX_SUBJECT_CHARS: usize = 72;
+
+impl Ralph {
+    /// Keeps the workspace as the turn has left it, and says what it looks like now.
+    pub(super) async fn keep(
+        &mut self,
+        turn: &UnderWay,
+        outcome: &Outcome,
+    ) -> Result<(Kept, String)> {
+        // Nobody has worked: what lies there is what lay there.
+        if outcome.end == TurnEnd::Lost {
+            return Ok((Kept::default(), String::new()));
+        }
+        if self.work.has_repository() {
+            let kept = self.work.keep(&self.occasion(turn, outcome)).await?;
+            let mark = match &kept.mark {
+                Some(mark) => mark.clone(),
+                None => self.look_at_tree(),
+            };
+            return Ok((kept, mark));
+        }
+        let mark = self.memory.fingerprint(&self.work.workspace);
+        let kept = match self.kept_mark == Some(mark) {
+            true => self.work.keep_unchanged().await?,
+            false => self.work.keep(&self.occasion(turn, outcome)).await?,
+        };
+        self.kept_mark = Some(mark);
+        Ok((kept, format!("{mark:016x}")))
+    }
+
+    fn look_at_tree(&mut self) -> String {
+        format!("{:016x}", self.memory.fingerprint(&self.work.workspace))
+    }
+
+    fn occasion(&self, turn: &UnderWay, outcome: &Outcome) -> Occasion {
+        let said = first_line(&outcome.final_text);
+        let said = match said.trim() {
+            "" => first_line(&self.work.mission.objective),
+            words => words.to_owned(),
+        };
+        let words = format!("Iteration {}: {said}", turn.number);
+        let mask = self.work.house.secrets.mask();
+        Occasion {
+            number: turn.number,
+            at_ms: turn.started_at_ms,
+            subject: mask.text(&words).chars().take(MAX_SUBJECT_CHARS).collect(),
+        }
+    }
+}
