@@ -100,7 +100,7 @@ pub fn diff(desk: Desk, wanted: Compare) -> Result<Exit> {
             (&after, right.1.commit_id.as_str()),
         );
         let coloured = output::Look::of_stdout().colours;
-        let text = git::diff(sides.0, sides.1, form, MAX_DIFF_BYTES, coloured).await?;
+        let text = git::diff(sides.0, sides.1, form, coloured, MAX_DIFF_BYTES).await?;
         std::io::stdout().lock().write_all(&text)?;
         Ok(Exit::Done)
     })

@@ -129,6 +129,7 @@ impl Work {
         let commit = match merged? {
             Merged::Clean { commit } => commit,
             Merged::Already => main.head().await?.unwrap_or_default(),
+            Merged::Blocked { paths } => return self.blocked(&conflict, &paths).await,
             Merged::Conflict { paths } => {
                 let facts = json!({"branch": branch, "into": working, "paths": paths});
                 self.tell(EventType::WorkspaceConflicted, facts).await?;
@@ -138,6 +139,19 @@ impl Work {
         let facts = json!({"branch": branch, "into": working, "commit": commit});
         self.tell(EventType::WorkspaceMerged, facts).await?;
         Ok(Came::Together(self, commit))
+    }
+
+    /// Somebody has changed files in the workspace itself, where only merges are made.
+    async fn blocked(self, conflict: &Conflict<'_>, paths: &[String]) -> Result<Came> {
+        let message = format!(
+            "{} cannot be merged: {}. Commit or undo that in {} and answer retry",
+            conflict.branch,
+            blocked_by(paths),
+            self.session.workspace
+        );
+        let trouble = Trouble::new(ErrorClass::Ambiguous, message);
+        self.setback(trouble).await?;
+        Ok(Came::Apart)
     }
 
     /// Lets the merger resolve a conflict in a tree of its own. What a person or an earlier try did there already counts.
@@ -230,6 +244,7 @@ impl Work {
         Ok(match concluded {
             Concluded::Merged { commit } => Ok(commit),
             Concluded::Unresolved(problems) => Err(problems.join("; ")),
+            Concluded::Blocked(paths) => Err(blocked_by(&paths)),
         })
     }
 
@@ -308,4 +323,9 @@ impl Work {
         };
         self.house.store.write(tell).await
     }
+}
+
+fn blocked_by(paths: &[String]) -> String {
+    let paths = paths.join(", ");
+    format!("the workspace has changes of its own that are not committed ({paths})")
 }

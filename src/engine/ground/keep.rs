@@ -10,7 +10,7 @@ use crate::store::restore_points::{self, Ground as Where, NewPoint, RestorePoint
 use crate::store::sessions::Session;
 use crate::workspace::git::{self, Ground, Moment, Repository};
 use crate::workspace::shadow_of;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde_json::json;
 use std::path::Path;
 
@@ -119,13 +119,13 @@ impl Work {
             },
         )
         .await?;
-        let mark = format!(
-            "{}.{}",
-            recorded.facts.head.as_deref().unwrap_or_default(),
-            recorded.tree
-        );
+        let head = recorded.facts.head.clone().unwrap_or_default();
+        let mark = recorded
+            .commit
+            .as_ref()
+            .map(|commit| format!("{head}.{commit}"));
         Ok(Kept {
-            mark: is_own.then_some(mark),
+            mark: mark.filter(|_| is_own),
             point: recorded.commit.map(|commit_id| NewPoint {
                 ground: kept_in,
                 place: self.workspace.to_string_lossy().into_owned(),

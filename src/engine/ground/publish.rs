@@ -105,8 +105,8 @@ impl Work {
             (&ground, start.commit_id.as_str()),
             (&ground, head.as_str()),
         );
-        let stat = git::diff(ends.0, ends.1, Form::Stat, MAX_SHOWN_BYTES).await?;
-        let patch = git::diff(ends.0, ends.1, Form::Patch, MAX_SHOWN_BYTES).await?;
+        let stat = git::diff(ends.0, ends.1, Form::Stat, false, MAX_SHOWN_BYTES).await?;
+        let patch = git::diff(ends.0, ends.1, Form::Patch, false, MAX_SHOWN_BYTES).await?;
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim_end().to_owned();
         let all = crate::model::id::short(&self.session.id);
         Ok(format!(

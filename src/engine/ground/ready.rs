@@ -7,6 +7,7 @@ use crate::engine::work::Work;
 use crate::model::event::EventType;
 use crate::model::git::{Source, branch_of};
 use crate::model::session::EndReason;
+use crate::store::driver::Sql;
 use crate::store::events::{self, About};
 use crate::store::restore_points::{self, RestorePoint};
 use crate::store::sessions::{self, Fork};
@@ -14,9 +15,8 @@ use crate::store::tasks::Parking;
 use crate::store::workspaces;
 use crate::workspace::git::{self, Prepared, Unprepared, Wanted};
 use crate::workspace::letters;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::json;
-use std::path::Path;
 
 /// With too little room on the disk it is looked again after this long.
 const LOOK_AGAIN_MS: i64 = 5 * 60 * 1000;
@@ -53,7 +53,6 @@ impl Work {
     }
 
     async fn make_ready(&mut self) -> Result<Result<(), NotReady>> {
-        crate::workspace::prepare(&self.workspace)?;
         if let Some(parking) = self.too_little_room()? {
             return Ok(Err(NotReady::Later(parking)));
         }
@@ -74,8 +73,11 @@ impl Work {
                 Ok(prepared) => prepared,
                 Err(error) => return refusal(error),
             };
+            crate::workspace::prepare(&self.workspace)?;
             self.remember(prepared).await?;
         }
+        // The agent before may have removed its own floor.
+        crate::workspace::prepare(&self.workspace)?;
         match super::works_in_a_tree(self) {
             true => match self.enter_tree().await {
                 Ok(()) => Ok(Ok(())),
@@ -127,6 +129,7 @@ impl Work {
             .await?;
         let point = point
             .with_context(|| format!("there is no point {} of session {}", number, fork.session))?;
+        self.empty_for_fork()?;
         let prepared = self.check_out(&point).await?;
         if let Some(handoff) = handoff {
             letters::put_handoff(&self.workspace, &handoff)?;
@@ -134,9 +137,27 @@ impl Work {
         Ok(prepared)
     }
 
+    /// What an earlier try has left half done is taken away; where anybody else may have worked, nothing is.
+    fn empty_for_fork(&self) -> Result<()> {
+        let name = self.workspace.file_name().unwrap_or_default();
+        if name != self.session.id.as_str() {
+            let place = self.workspace.display();
+            bail!(Unprepared(format!(
+                "a fork needs a workspace of its own, and {place} is not; leave workspace.session out"
+            )));
+        }
+        match std::fs::remove_dir_all(&self.workspace) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error)
+                .with_context(|| format!("cannot empty {}", self.workspace.display())),
+            _ => Ok(()),
+        }
+    }
+
     async fn check_out(&self, point: &RestorePoint) -> Result<Prepared> {
-        let from = Path::new(&point.place);
-        let ground = self.house.ground_of(point.ground, from).await?;
+        let from_session = point.session_id.clone();
+        let read = move |sql: &mut dyn Sql| sessions::expect(sql, &from_session);
+        let original = self.house.store.read(read).await?;
+        let ground = super::of_point(&self.house, &original, point).await?;
         let about = self.mission.workspace.session.as_deref();
         let about = about.unwrap_or(&self.session.objective);
         let branch = branch_of(about, &self.session.id);
@@ -187,7 +208,7 @@ impl Work {
             })
             .await?;
         let id = self.session.id.clone();
-        let read = move |sql: &mut dyn crate::store::driver::Sql| sessions::expect(sql, &id);
+        let read = move |sql: &mut dyn Sql| sessions::expect(sql, &id);
         self.session = self.house.store.read(read).await?;
         Ok(())
     }
@@ -195,8 +216,10 @@ impl Work {
     /// An agent on a full disk loses work; it waits until there is room.
     fn too_little_room(&self) -> Result<Option<Parking>> {
         let least = self.house.config.workspaces.min_free_bytes;
-        let facts = rustix::fs::statvfs(&self.workspace)
-            .with_context(|| format!("cannot look at {}", self.workspace.display()))?;
+        let there = self.workspace.ancestors().find(|path| path.exists());
+        let there = there.unwrap_or(&self.house.state);
+        let facts = rustix::fs::statvfs(there)
+            .with_context(|| format!("cannot look at {}", there.display()))?;
         let free = facts.f_bavail.saturating_mul(facts.f_frsize);
         Ok((free < least).then(|| Parking::Until {
             at_ms: now_ms() + LOOK_AGAIN_MS,

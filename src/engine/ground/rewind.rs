@@ -108,13 +108,12 @@ fn take_hold(sql: &mut dyn Sql, id: &str, number: i64) -> Result<(Session, Resto
 async fn restore(house: &House, session: &Session, point: &RestorePoint) -> Result<Option<String>> {
     let place = Path::new(&point.place);
     let ground = house.ground_of(point.ground, place).await?;
+    let facts: git::Facts = serde_json::from_value(point.facts.clone()).unwrap_or_default();
     let to = Point {
         session: &session.id,
         commit: &point.commit_id,
-        branch: point
-            .branch
-            .as_deref()
-            .filter(|_| house.config.git.auto_commit),
+        head: facts.head.as_deref(),
+        branch: facts.branch.as_deref(),
         at_ms: now_ms(),
     };
     let restored = git::restore(&ground, &to)
@@ -126,5 +125,5 @@ async fn restore(house: &House, session: &Session, point: &RestorePoint) -> Resu
         Some(handoff) => letters::put_handoff(place, &handoff)?,
         None => letters::clear_handoff(place),
     }
-    Ok(restored.kept)
+    Ok(restored.abandoned)
 }

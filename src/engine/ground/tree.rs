@@ -74,7 +74,7 @@ impl Work {
         let task = self.task.id.clone();
         let dependencies = move |sql: &mut dyn Sql| plans::dependencies(sql, &task);
         let dependencies = self.house.store.read(dependencies).await?;
-        let mut branches = Vec::new();
+        let mut branches = vec![working.to_owned()];
         for piece in dependencies {
             let branch = branch_of_task(working, i64::from(piece.order));
             let exists = main.commit_of(&format!("refs/heads/{branch}")).await?;
@@ -82,7 +82,7 @@ impl Work {
                 branches.push(branch);
             }
         }
-        match git::combined_start(main, working, &branches, self.session.created_at_ms).await? {
+        match git::combined_start(main, &branches, self.session.created_at_ms).await? {
             Ok(commit) => Ok(commit),
             Err(why) => bail!(Unprepared(why)),
         }
