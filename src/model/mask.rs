@@ -59,6 +59,20 @@ impl Mask {
         self.secrets.is_empty()
     }
 
+    /// Whether a secret stands in these bytes.
+    pub fn is_in(&self, bytes: &[u8]) -> bool {
+        self.secrets
+            .iter()
+            .any(|secret| secret.find(bytes).is_some())
+    }
+
+    /// How long the longest secret is: what two pieces of a text must share so that none between them is missed.
+    pub fn longest_bytes(&self) -> usize {
+        self.secrets
+            .first()
+            .map_or(0, |secret| secret.needle().len())
+    }
+
     /// The text without its secrets.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.first_in(text.as_bytes()) {

@@ -33,6 +33,13 @@ pub(super) fn lead_away(workspace: &Path) -> bool {
     workspace.join(DIRECTORY).is_symlink()
 }
 
+/// Whether this is the path of a letter, relative to the workspace.
+pub(super) fn is_letter(path: &Path) -> bool {
+    [HANDOFF, QUESTION, SPAWN]
+        .iter()
+        .any(|name| path == Path::new(DIRECTORY).join(name))
+}
+
 /// Where a question is left, relative to the workspace.
 pub fn question_path() -> String {
     format!("{DIRECTORY}/{QUESTION}")

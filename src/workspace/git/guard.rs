@@ -18,6 +18,7 @@ pub const ALWAYS: &[(&str, &str)] = &[
     ("diff.external", ""),
     ("fetch.recurseSubmodules", "false"),
     ("gc.auto", "0"),
+    ("i18n.commitEncoding", "UTF-8"),
     ("init.templateDir", ""),
     ("log.showSignature", "false"),
     ("maintenance.auto", "false"),
@@ -67,6 +68,8 @@ fn dull(name: &str) -> Vec<(String, String)> {
         ("merge", "driver") => vec![say("driver", "false")],
         ("credential", "helper") => vec![say("helper", "")],
         ("gpg", "program") => vec![say("program", "false")],
+        // Newer gits know hooks by their settings too.
+        ("hook", _) => vec![say("command", "true"), say("enabled", "false")],
         _ => Vec::new(),
     }
 }
@@ -82,12 +85,41 @@ pub fn redirects(name: &str) -> bool {
         "url" => matches!(key, "insteadof" | "pushinsteadof"),
         "core" => matches!(key, "sshcommand" | "gitproxy"),
         "ssh" => key == "variant",
+        "remote" => matches!(key, "uploadpack" | "receivepack" | "vcs" | "proxy"),
         "http" => matches!(
             key,
             "proxy" | "sslverify" | "sslcainfo" | "extraheader" | "cookiefile"
         ),
         _ => false,
     }
+}
+
+/// What stands in the text of settings that say anything of the above. Names are never escaped there, so a search for them is enough.
+const TELLING: &[&str] = &[
+    "[credential",
+    "[diff",
+    "[filter",
+    "[gpg",
+    "[hook",
+    "[http",
+    "[include",
+    "[merge",
+    "[ssh",
+    "[url",
+    "gitproxy",
+    "proxy",
+    "receivepack",
+    "sshcommand",
+    "uploadpack",
+    "vcs",
+];
+
+/// Whether the text of a repository's settings names no program, leads nowhere and includes no other text: then git need not be asked.
+pub fn is_harmless(text: &[u8]) -> bool {
+    let text = text.to_ascii_lowercase();
+    TELLING
+        .iter()
+        .all(|word| memchr::memmem::find(&text, word.as_bytes()).is_none())
 }
 
 #[cfg(test)]
@@ -133,11 +165,30 @@ mod tests {
     }
 
     #[test]
+    fn texts_that_git_need_not_be_asked_about() {
+        for (text, harmless) in [
+            (
+                "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = /a\n",
+                true,
+            ),
+            ("[branch \"main\"]\n\tmerge = refs/heads/main\n", true),
+            ("[FILTER \"x\"] clean = y", false),
+            ("[core] x = 1 [filter.x] clean = y", false),
+            ("[includeIf \"gitdir:/\"]\n\tpath = /x", false),
+            ("[core]\n\tsshCommand = x", false),
+            ("[remote \"origin\"]\n\tuploadPack = x", false),
+        ] {
+            assert_eq!(is_harmless(text.as_bytes()), harmless, "{text}");
+        }
+    }
+
+    #[test]
     fn what_leads_elsewhere_is_known() {
         for (name, leads) in [
             ("url.https://evil.example/.insteadof", true),
             ("core.sshcommand", true),
             ("http.https://example.org.proxy", true),
+            ("remote.origin.uploadpack", true),
             ("http.postbuffer", false),
             ("remote.origin.url", false),
         ] {

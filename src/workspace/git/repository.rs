@@ -2,11 +2,27 @@
 
 use super::guard;
 use super::tool::{Call, Tool};
+use crate::files::{self, Unreadable};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 
 /// The name of git's own directory in a tree.
 pub const DOT_GIT: &str = ".git";
+
+/// What git writes in its directory. A link there would have us write wherever an agent likes.
+const OWN_PARTS: &[&str] = &[
+    "HEAD",
+    "config",
+    "config.worktree",
+    "index",
+    "info",
+    "logs",
+    "objects",
+    "packed-refs",
+    "refs",
+];
+/// Settings are a page; more than this is read by git alone.
+const MAX_SETTINGS_BYTES: u64 = 64 * 1024;
 
 /// A tree whose `.git` is not its own, and why.
 #[derive(Debug)]
@@ -78,6 +94,10 @@ impl Repository {
             overrides: guard::overrides(std::iter::empty()),
             redirects: Vec::new(),
         };
+        repository.lead_nowhere()?;
+        if repository.settings_are_harmless() {
+            return Ok(repository);
+        }
         // It follows inclusions, and reads all that later calls will read.
         let listed = repository
             .call(["config", "--list", "--name-only", "-z", "--includes"])
@@ -99,6 +119,41 @@ impl Repository {
             .map(|name| (*name).to_owned())
             .collect();
         Ok(repository)
+    }
+
+    /// The same repository, with its settings read again: whoever worked in it may have changed them.
+    pub async fn again(&self) -> Result<Self> {
+        Self::at(&self.tool, &self.git_dir, &self.common_dir, &self.work_tree).await
+    }
+
+    fn lead_nowhere(&self) -> Result<()> {
+        let places = [&self.git_dir, &self.common_dir];
+        let parts = OWN_PARTS
+            .iter()
+            .flat_map(|part| places.map(|place| place.join(part)));
+        for part in parts {
+            if part.is_symlink() {
+                bail!(Foreign(format!(
+                    "{} is a link: it leads elsewhere, which is not touched",
+                    part.display()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Mostly they are, and a look costs less than a process.
+    fn settings_are_harmless(&self) -> bool {
+        let texts = [
+            self.common_dir.join("config"),
+            self.git_dir.join("config.worktree"),
+        ];
+        texts
+            .iter()
+            .all(|path| match files::read_regular(path, MAX_SETTINGS_BYTES) {
+                Ok(text) => guard::is_harmless(&text),
+                Err(problem) => problem == Unreadable::Missing,
+            })
     }
 
     /// A call on this tree.

@@ -91,6 +91,8 @@ impl Tool {
             variables: Vec::new(),
             input: None,
             deadline: DEADLINE,
+            cap_bytes: MAX_SAID_BYTES,
+            may_be_cut: false,
             lock_places: None,
         }
     }
@@ -104,6 +106,8 @@ pub struct Call {
     variables: Vec<(String, String)>,
     input: Option<Vec<u8>>,
     deadline: Duration,
+    cap_bytes: usize,
+    may_be_cut: bool,
     /// The directories of the repository, and its tree: where a lock may be in the way.
     lock_places: Option<(Vec<PathBuf>, PathBuf)>,
 }
@@ -139,6 +143,24 @@ impl Call {
         self
     }
 
+    /// Who is named in what this call makes, and the moment that is named.
+    pub fn dated(self, author: &Author, at_ms: i64) -> Self {
+        let date = format!("@{} +0000", at_ms.div_euclid(1000));
+        self.variable("GIT_AUTHOR_NAME", &author.name)
+            .variable("GIT_AUTHOR_EMAIL", &author.email)
+            .variable("GIT_AUTHOR_DATE", &date)
+            .variable("GIT_COMMITTER_NAME", &author.name)
+            .variable("GIT_COMMITTER_EMAIL", &author.email)
+            .variable("GIT_COMMITTER_DATE", date)
+    }
+
+    /// Keeps no more than this of what is said: its beginning and its end, and a note between them.
+    pub fn at_most(mut self, cap_bytes: usize) -> Self {
+        self.cap_bytes = cap_bytes;
+        self.may_be_cut = true;
+        self
+    }
+
     /// Runs to the end, and must succeed.
     pub async fn done(self) -> Result<()> {
         self.bytes().await.map(|_| ())
@@ -155,7 +177,7 @@ impl Call {
     pub async fn bytes(self) -> Result<Vec<u8>> {
         let said = self.run().await?;
         match said.exit {
-            Exit::Code(0) if !said.timed_out && !said.truncated => Ok(said.stdout),
+            Exit::Code(0) if !said.timed_out && self.is_whole(&said) => Ok(said.stdout),
             _ => Err(self.failed(&said).into()),
         }
     }
@@ -169,11 +191,17 @@ impl Call {
     pub async fn ends_with(self, expected: &[i32]) -> Result<(i32, Vec<u8>)> {
         let said = self.run().await?;
         match said.exit {
-            Exit::Code(code) if expected.contains(&code) && !said.timed_out && !said.truncated => {
+            Exit::Code(code)
+                if expected.contains(&code) && !said.timed_out && self.is_whole(&said) =>
+            {
                 Ok((code, said.stdout))
             }
             _ => Err(self.failed(&said).into()),
         }
+    }
+
+    fn is_whole(&self, said: &Captured) -> bool {
+        self.may_be_cut || !said.truncated
     }
 
     async fn run(&self) -> Result<Captured> {
@@ -218,7 +246,7 @@ impl Call {
             environment: Surroundings::Whole(environment),
             cwd: Some(self.directory.clone()),
             input: self.input.clone(),
-            ..Errand::new(argv, self.deadline, MAX_SAID_BYTES)
+            ..Errand::new(argv, self.deadline, self.cap_bytes)
         }
     }
 
