@@ -7,22 +7,33 @@ pub const ALWAYS: &[(&str, &str)] = &[
     ("commit.gpgSign", "false"),
     ("core.alternateRefsCommand", ""),
     ("core.askPass", ""),
+    // Else the user's own files of these kinds are read.
+    ("core.attributesFile", "/dev/null"),
     ("core.editor", "false"),
+    ("core.excludesFile", "/dev/null"),
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.pager", "cat"),
+    // Spellings of `.git` that other systems take for it.
+    ("core.protectHFS", "true"),
+    ("core.protectNTFS", "true"),
     ("core.quotePath", "false"),
     ("color.ui", "false"),
     // An empty value empties the list of helpers.
     ("credential.helper", ""),
     ("diff.external", ""),
+    // A submodule's own settings may name programs, and git would go there to look. What `.gitmodules` says is still stronger:
+    // calls that look at the tree say it once more in their words.
+    ("diff.ignoreSubmodules", "dirty"),
     ("fetch.recurseSubmodules", "false"),
     ("gc.auto", "0"),
+    ("gpg.program", "false"),
     ("init.templateDir", ""),
     ("log.showSignature", "false"),
     ("maintenance.auto", "false"),
     ("merge.conflictStyle", "merge"),
     ("merge.renameLimit", "10000"),
+    ("merge.verifySignatures", "false"),
     ("protocol.allow", "user"),
     ("protocol.ext.allow", "never"),
     ("push.gpgSign", "false"),
@@ -30,6 +41,7 @@ pub const ALWAYS: &[(&str, &str)] = &[
     ("rerere.enabled", "false"),
     ("safe.bareRepository", "explicit"),
     ("safe.directory", "*"),
+    ("status.submoduleSummary", "false"),
     ("submodule.recurse", "false"),
     ("tag.gpgSign", "false"),
     ("uploadpack.packObjectsHook", ""),
@@ -71,21 +83,33 @@ fn dull(name: &str) -> Vec<(String, String)> {
     }
 }
 
+/// What may be said of HTTP without leading anywhere.
+const HARMLESS_HTTP: &[&str] = &[
+    "lowspeedlimit",
+    "lowspeedtime",
+    "maxrequests",
+    "minsessions",
+    "postbuffer",
+    "useragent",
+    "version",
+];
+
 /// A setting that would lead a fetch or a push elsewhere than it was told, or start a program for it.
 pub fn redirects(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    let (section, key) = (
-        name.split('.').next().unwrap_or_default(),
-        name.rsplit('.').next().unwrap_or_default(),
-    );
+    let (section, rest) = name.split_once('.').unwrap_or((&name, ""));
+    let (subsection, key) = rest.rsplit_once('.').unwrap_or(("", rest));
     match section {
         "url" => matches!(key, "insteadof" | "pushinsteadof"),
         "core" => matches!(key, "sshcommand" | "gitproxy"),
         "ssh" => key == "variant",
-        "http" => matches!(
-            key,
-            "proxy" | "sslverify" | "sslcainfo" | "extraheader" | "cookiefile"
-        ),
+        "http" => !HARMLESS_HTTP.contains(&key),
+        "fetch" => key == "bundleuri",
+        // A remote may be named like the address that is told, and its settings then hold for it.
+        "remote" => {
+            subsection.contains(['/', ':'])
+                || matches!(key, "uploadpack" | "receivepack" | "vcs" | "proxy")
+        }
         _ => false,
     }
 }
@@ -139,7 +163,13 @@ mod tests {
             ("core.sshcommand", true),
             ("http.https://example.org.proxy", true),
             ("http.postbuffer", false),
+            ("http.curloptresolve", true),
+            ("fetch.bundleuri", true),
             ("remote.origin.url", false),
+            ("remote.origin.fetch", false),
+            ("remote.origin.uploadpack", true),
+            ("remote.https://example.org/x.url", true),
+            ("remote.me@example.org:x.url", true),
         ] {
             assert_eq!(redirects(name), leads, "{name}");
         }

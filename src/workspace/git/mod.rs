@@ -3,9 +3,15 @@
 //! It must not touch the database, nor decide what a session is to do.
 
 mod guard;
+mod location;
 mod locks;
+mod prepare;
 mod repository;
 mod tool;
 
+pub use location::{Source, check_reference};
+pub use prepare::{
+    LOCK_FILE, Prepared, Unprepared, Wanted, prepare, release_in_place, safety_reference,
+};
 pub use repository::{Foreign, Repository};
 pub use tool::{Author, Call, GitFailed, Tool};
