@@ -16,6 +16,8 @@ pub const DIRECTORY: &str = "state";
 const HANDOFF: &str = "handoff.json";
 const QUESTION: &str = "question.json";
 const SPAWN: &str = "spawn.json";
+/// All letters by name.
+pub const NAMES: [&str; 3] = [HANDOFF, QUESTION, SPAWN];
 const MAX_QUESTION_BYTES: u64 = 64 * 1024;
 const MAX_SPAWN_BYTES: u64 = 256 * 1024;
 /// Letters that are too long to be read are still cleared of secrets, up to this.
@@ -55,7 +57,7 @@ pub fn mask(workspace: &Path, mask: &Mask) {
     if mask.is_empty() || lead_away(workspace) {
         return;
     }
-    for name in [HANDOFF, QUESTION, SPAWN] {
+    for name in NAMES {
         let path = path(workspace, name);
         let Ok(bytes) = files::read_regular(&path, MAX_LETTER_BYTES) else {
             continue;

@@ -292,9 +292,16 @@ mod tests {
             ("glob", vec!["tests/**", "*.{rs,toml}"], vec!["", "[", "{a"]),
             (
                 "git-location",
-                vec!["../myrepo", "main"],
-                vec!["", "--upload-pack=x", "a\nb"],
+                vec!["../myrepo", "/srv/repo", "https://example.org/a"],
+                vec!["", "--upload-pack=x", "a\nb", "ext::sh"],
             ),
+            (
+                "git-reference",
+                vec!["main", "v1.0"],
+                vec!["", "--upload-pack=x", "a..b"],
+            ),
+            ("git-setting", vec!["credential.helper"], vec!["", "credential"]),
+            ("author", vec!["A <a@b>"], vec!["", "A"]),
             (
                 "http-url",
                 vec!["http://127.0.0.1:9000/done", "HTTPS://a"],

@@ -7,23 +7,34 @@ pub const ALWAYS: &[(&str, &str)] = &[
     ("commit.gpgSign", "false"),
     ("core.alternateRefsCommand", ""),
     ("core.askPass", ""),
+    // Else the user's own files of these kinds are read.
+    ("core.attributesFile", "/dev/null"),
     ("core.editor", "false"),
+    ("core.excludesFile", "/dev/null"),
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.pager", "cat"),
+    // Spellings of `.git` that other systems take for it.
+    ("core.protectHFS", "true"),
+    ("core.protectNTFS", "true"),
     ("core.quotePath", "false"),
     ("color.ui", "false"),
     // An empty value empties the list of helpers.
     ("credential.helper", ""),
     ("diff.external", ""),
+    // A submodule's own settings may name programs, and git would go there to look. What `.gitmodules` says is still stronger:
+    // calls that look at the tree say it once more in their words.
+    ("diff.ignoreSubmodules", "dirty"),
     ("fetch.recurseSubmodules", "false"),
     ("gc.auto", "0"),
+    ("gpg.program", "false"),
     ("i18n.commitEncoding", "UTF-8"),
     ("init.templateDir", ""),
     ("log.showSignature", "false"),
     ("maintenance.auto", "false"),
     ("merge.conflictStyle", "merge"),
     ("merge.renameLimit", "10000"),
+    ("merge.verifySignatures", "false"),
     ("protocol.allow", "user"),
     ("protocol.ext.allow", "never"),
     ("push.gpgSign", "false"),
@@ -31,6 +42,7 @@ pub const ALWAYS: &[(&str, &str)] = &[
     ("rerere.enabled", "false"),
     ("safe.bareRepository", "explicit"),
     ("safe.directory", "*"),
+    ("status.submoduleSummary", "false"),
     ("submodule.recurse", "false"),
     ("tag.gpgSign", "false"),
     ("uploadpack.packObjectsHook", ""),
@@ -74,22 +86,33 @@ fn dull(name: &str) -> Vec<(String, String)> {
     }
 }
 
+/// What may be said of HTTP without leading anywhere.
+const HARMLESS_HTTP: &[&str] = &[
+    "lowspeedlimit",
+    "lowspeedtime",
+    "maxrequests",
+    "minsessions",
+    "postbuffer",
+    "useragent",
+    "version",
+];
+
 /// A setting that would lead a fetch or a push elsewhere than it was told, or start a program for it.
 pub fn redirects(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    let (section, key) = (
-        name.split('.').next().unwrap_or_default(),
-        name.rsplit('.').next().unwrap_or_default(),
-    );
+    let (section, rest) = name.split_once('.').unwrap_or((&name, ""));
+    let (subsection, key) = rest.rsplit_once('.').unwrap_or(("", rest));
     match section {
         "url" => matches!(key, "insteadof" | "pushinsteadof"),
         "core" => matches!(key, "sshcommand" | "gitproxy"),
         "ssh" => key == "variant",
-        "remote" => matches!(key, "uploadpack" | "receivepack" | "vcs" | "proxy"),
-        "http" => matches!(
-            key,
-            "proxy" | "sslverify" | "sslcainfo" | "extraheader" | "cookiefile"
-        ),
+        "http" => !HARMLESS_HTTP.contains(&key),
+        "fetch" => key == "bundleuri",
+        // A remote may be named like the address that is told, and its settings then hold for it.
+        "remote" => {
+            subsection.contains(['/', ':'])
+                || matches!(key, "uploadpack" | "receivepack" | "vcs" | "proxy")
+        }
         _ => false,
     }
 }
@@ -106,6 +129,7 @@ const TELLING: &[&str] = &[
     "[merge",
     "[ssh",
     "[url",
+    "bundleuri",
     "gitproxy",
     "proxy",
     "receivepack",
@@ -114,12 +138,19 @@ const TELLING: &[&str] = &[
     "vcs",
 ];
 
+/// Any other remote may be named like an address.
+const REMOTE: &[u8] = b"[remote";
+const ORIGIN: &[u8] = b"[remote \"origin\"]";
+
 /// Whether the text of a repository's settings names no program, leads nowhere and includes no other text: then git need not be asked.
 pub fn is_harmless(text: &[u8]) -> bool {
     let text = text.to_ascii_lowercase();
-    TELLING
-        .iter()
-        .all(|word| memchr::memmem::find(&text, word.as_bytes()).is_none())
+    let mut remotes = memchr::memmem::find_iter(&text, REMOTE);
+    let plain_remotes = remotes.all(|at| text[at..].starts_with(ORIGIN));
+    plain_remotes
+        && TELLING
+            .iter()
+            .all(|word| memchr::memmem::find(&text, word.as_bytes()).is_none())
 }
 
 #[cfg(test)]
@@ -177,6 +208,8 @@ mod tests {
             ("[includeIf \"gitdir:/\"]\n\tpath = /x", false),
             ("[core]\n\tsshCommand = x", false),
             ("[remote \"origin\"]\n\tuploadPack = x", false),
+            ("[remote \"https://example.org/x\"]\n\turl = y", false),
+            ("[fetch]\n\tbundleURI = x", false),
         ] {
             assert_eq!(is_harmless(text.as_bytes()), harmless, "{text}");
         }
@@ -188,9 +221,14 @@ mod tests {
             ("url.https://evil.example/.insteadof", true),
             ("core.sshcommand", true),
             ("http.https://example.org.proxy", true),
-            ("remote.origin.uploadpack", true),
             ("http.postbuffer", false),
+            ("http.curloptresolve", true),
+            ("fetch.bundleuri", true),
             ("remote.origin.url", false),
+            ("remote.origin.fetch", false),
+            ("remote.origin.uploadpack", true),
+            ("remote.https://example.org/x.url", true),
+            ("remote.me@example.org:x.url", true),
         ] {
             assert_eq!(redirects(name), leads, "{name}");
         }

@@ -3,7 +3,8 @@
 //! It must not touch the database, nor decide what a session is to do.
 //!
 //! What one turn of an agent did is kept as a point ([`record()`]): [`look`] says what changed, [`choose`] what of it is wanted, [`stage`] puts
-//! it into an index, [`references`] keep the commit. [`restore()`] goes back to one, [`diff()`] compares two, [`check_out`] starts elsewhere from one.
+//! it into an index, [`references`] keep the commit. [`restore()`] goes back to one, [`diff()`] compares two, [`check_out`] starts elsewhere from one. Before
+//! the first of them comes [`prepare()`].
 
 mod choose;
 mod commit;
@@ -14,6 +15,7 @@ mod ground;
 mod guard;
 mod locks;
 mod look;
+mod prepare;
 mod record;
 mod references;
 mod repository;
@@ -31,6 +33,9 @@ pub use diff::{Form, diff};
 pub use facts::{CommitMade, Facts, FileChange};
 pub use fork::check_out;
 pub use ground::{Ground, ground};
+pub use prepare::{
+    LOCK_FILE, Prepared, Unprepared, Wanted, prepare, release_in_place, safety_reference,
+};
 pub use record::{Moment, Recorded, record};
 pub use repository::{DOT_GIT, Foreign, Repository};
 pub use restore::{Point, Restored, restore};

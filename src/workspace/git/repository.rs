@@ -4,6 +4,7 @@ use super::guard;
 use super::tool::{Call, Tool};
 use crate::files::{self, Unreadable};
 use anyhow::{Context, Result, bail};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// The name of git's own directory in a tree.
@@ -70,7 +71,41 @@ impl Repository {
                 git_dir.display()
             )));
         }
+        if let Some(trap) = first_trap(&git_dir, 0)? {
+            bail!(Foreign(format!(
+                "{} is a link or a pipe, which git never makes there; remove it",
+                trap.display()
+            )));
+        }
         Self::at(tool, &git_dir, &git_dir, work_tree)
+            .await
+            .map(Some)
+    }
+
+    /// The repository whose tree a person works in, who may have linked it to another one; nothing where the directory is not the top of a tree.
+    pub async fn in_place(tool: &Tool, work_tree: &Path) -> Result<Option<Self>> {
+        let words = [
+            "rev-parse",
+            "--path-format=absolute",
+            "--absolute-git-dir",
+            "--git-common-dir",
+            "--show-toplevel",
+        ];
+        let (code, said) = tool.call(work_tree, words).ends_with(&[0, 128]).await?;
+        let said = String::from_utf8_lossy(&said);
+        let &[git_dir, common_dir, top] = said.lines().collect::<Vec<_>>().as_slice() else {
+            return Ok(None);
+        };
+        if code != 0 || Path::new(top) != work_tree.canonicalize()? {
+            return Ok(None);
+        }
+        let owner = std::fs::metadata(git_dir)?.uid();
+        if owner != rustix::process::geteuid().as_raw() {
+            bail!(Foreign(format!(
+                "{git_dir} belongs to another user (number {owner}), whose repository is not touched"
+            )));
+        }
+        Self::at(tool, Path::new(git_dir), Path::new(common_dir), work_tree)
             .await
             .map(Some)
     }
@@ -177,6 +212,15 @@ impl Repository {
                 self.common_dir.display()
             )));
         }
+        // The old way of naming addresses; a file there may be named like the one that is told.
+        for old in ["remotes", "branches"].map(|name| self.common_dir.join(name)) {
+            if std::fs::read_dir(&old).is_ok_and(|mut files| files.next().is_some()) {
+                bail!(Foreign(format!(
+                    "{} holds addresses of other repositories; remove it",
+                    old.display()
+                )));
+            }
+        }
         Ok(self.call(words))
     }
 
@@ -226,4 +270,36 @@ impl Repository {
         let said = String::from_utf8_lossy(&said).trim().to_owned();
         Ok((code == 0).then_some(said))
     }
+}
+
+/// What git does not write to by itself.
+const NOT_WALKED: &[&str] = &["hooks", "lfs", "modules"];
+const MAX_DEPTH: u32 = 32;
+
+/// A link inside a `.git`, which git would follow to write what lies behind it, or a pipe, at which it would wait for ever.
+fn first_trap(directory: &Path, depth: u32) -> Result<Option<PathBuf>> {
+    let entries = match std::fs::read_dir(directory) {
+        // Others may work in trees that share it.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        entries => entries.with_context(|| format!("cannot look at {}", directory.display()))?,
+    };
+    for entry in entries.flatten() {
+        let Ok(kind) = entry.file_type() else {
+            continue;
+        };
+        if kind.is_symlink() || kind.is_fifo() {
+            return Ok(Some(entry.path()));
+        }
+        let name = entry.file_name();
+        let skipped = depth == 0 && NOT_WALKED.iter().any(|other| name == *other);
+        // The two letters that begin an object's name: many, and what is in them is never changed.
+        let fan = depth == 1 && name.len() == 2 && directory.ends_with("objects");
+        if kind.is_dir() && !skipped && !fan && depth < MAX_DEPTH {
+            let found = first_trap(&entry.path(), depth + 1)?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+    }
+    Ok(None)
 }

@@ -72,7 +72,10 @@ impl Tool {
 
     /// A call outside of any repository, such as a clone.
     pub fn call<'a>(&self, directory: &Path, words: impl IntoIterator<Item = &'a str>) -> Call {
+        // A repository further up must not have a say.
+        let above = directory.parent().unwrap_or(directory);
         self.call_with(directory, guard::overrides(std::iter::empty()), words)
+            .variable("GIT_CEILING_DIRECTORIES", above.to_string_lossy())
     }
 
     /// A call with what is said on top of a repository's own settings.
