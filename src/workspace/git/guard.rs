@@ -65,6 +65,8 @@ fn dull(name: &str) -> Vec<(String, String)> {
         ("diff", "command" | "textconv") => vec![say("command", ""), say("textconv", "")],
         // A driver cannot be taken away; one that fails leaves an honest conflict.
         ("merge", "driver") => vec![say("driver", "false")],
+        // Options, of which a strategy is a program.
+        ("branch", "mergeoptions") => vec![say("mergeoptions", "")],
         ("credential", "helper") => vec![say("helper", "")],
         ("gpg", "program") => vec![say("program", "false")],
         _ => Vec::new(),
@@ -119,6 +121,10 @@ mod tests {
                 vec![("diff.pdf.command", ""), ("diff.pdf.textconv", "")],
             ),
             ("merge.ours.driver", vec![("merge.ours.driver", "false")]),
+            (
+                "branch.a/b.mergeOptions",
+                vec![("branch.a/b.mergeoptions", "")],
+            ),
             (
                 "credential.https://example.org.helper",
                 vec![("credential.https://example.org.helper", "")],
