@@ -118,7 +118,10 @@ async fn find(
             Side::At(number) => Some(number),
             Side::Start => Some(0),
             Side::Now => None,
-            Side::Before => other.and_then(|other| other.after_number).or(Some(0)),
+            Side::Before => other
+                .as_ref()
+                .and_then(|other| other.after_number)
+                .or(Some(0)),
         };
         let point = restore_points::find(sql, &id, number)?;
         Ok((sessions::expect(sql, &id)?, point))

@@ -20,6 +20,7 @@ mod process;
 mod properties;
 mod providers;
 mod real_tools;
+mod repositories;
 mod room;
 mod schedules;
 mod session;

@@ -148,7 +148,10 @@ async fn facts(house: &House, known: &Known) -> Result<(bool, Option<PathBuf>)> 
             Some(holder) => tasks::any_running(sql, holder)?,
             None => false,
         };
-        let last = last.map(|last| sessions::get(sql, &last)).transpose()?;
+        let last = last
+            .as_ref()
+            .map(|last| sessions::get(sql, last))
+            .transpose()?;
         Ok((at_work, last.flatten()))
     };
     let (at_work, last) = house.store.read(read).await?;

@@ -36,12 +36,18 @@ pub struct Kept {
 impl House {
     /// Where the points of a directory are kept.
     pub(in crate::engine) async fn ground_of(&self, ground: Where, place: &Path) -> Result<Ground> {
-        Ok(match ground {
-            Where::Own => git::own_ground(&self.git, place).await?,
-            Where::Shadow => {
-                git::shadow_ground(&self.git, place, &shadow_of(&self.state, place)).await?
+        match ground {
+            Where::Own => {
+                let repository = repository(self, place).await?;
+                let lost = || format!("{} has lost its repository", place.display());
+                repository.map(Ground::Own).with_context(lost)
             }
-        })
+            Where::Shadow => {
+                let shadow = shadow_of(&self.state, place);
+                let beside = Repository::beside(&self.git, &shadow, place).await?;
+                Ok(Ground::Shadow(beside))
+            }
+        }
     }
 }
 
@@ -92,8 +98,13 @@ impl Work {
     ) -> Result<Kept> {
         let house = &self.house;
         let shadow = shadow_of(&house.state, &self.workspace);
-        let ground = match self.tree().await? {
-            Some(tree) => Ground::Own(tree),
+        let own = match self.tree().await? {
+            Some(tree) => Some(tree),
+            None if self.is_in_place() => repository(house, &self.workspace).await?,
+            None => None,
+        };
+        let ground = match own {
+            Some(own) => Ground::Own(own),
             None => git::ground(&house.git, &self.workspace, &shadow).await?,
         };
         let is_own = matches!(ground, Ground::Own(_));
@@ -162,6 +173,10 @@ impl Work {
         self.house.store.write(add).await
     }
 
+    fn is_in_place(&self) -> bool {
+        self.mission.workspace.in_place == Some(true)
+    }
+
     /// Whether the workspace has a repository of its own.
     pub(in crate::engine) fn has_repository(&self) -> bool {
         self.workspace.join(git::DOT_GIT).exists()
@@ -183,7 +198,10 @@ pub async fn of_point(house: &House, session: &Session, point: &RestorePoint) ->
     house.ground_of(point.ground, place).await
 }
 
-/// The repository whose main tree a directory is.
+/// The repository whose main tree a workspace is. Only a user's own checkout may be linked to another repository.
 pub(super) async fn repository(house: &House, place: &Path) -> Result<Option<Repository>> {
-    Repository::open(&house.git, place).await
+    match place.starts_with(house.state.join("workspaces")) {
+        true => Repository::open(&house.git, place).await,
+        false => Repository::in_place(&house.git, place).await,
+    }
 }

@@ -147,8 +147,9 @@ impl Work {
             )));
         }
         match std::fs::remove_dir_all(&self.workspace) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error)
-                .with_context(|| format!("cannot empty {}", self.workspace.display())),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("cannot empty {}", self.workspace.display()))
+            }
             _ => Ok(()),
         }
     }

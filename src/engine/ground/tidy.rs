@@ -37,7 +37,7 @@ async fn tidy_one(house: &House, place: Workspace) -> Result<()> {
 async fn remove_tree(house: &House, place: Workspace, main_path: &str) -> Result<()> {
     let path = Path::new(&place.path);
     if let Some(main) = repository(house, Path::new(main_path)).await? {
-        if let Some(tree) = git::find_tree(&main, path).await? {
+        if let Some(tree) = git::tree_at(&main, path).await? {
             commit_rest(house, &place, Ground::Own(tree)).await?;
         }
         if let Removal::Kept(why) = git::remove_tree(&main, path).await? {

@@ -98,6 +98,6 @@ impl Work {
         };
         let main = repository(&self.house, Path::new(&main_path)).await?;
         let main = main.with_context(|| format!("{main_path} has lost its repository"))?;
-        git::find_tree(&main, &self.workspace).await
+        git::tree_at(&main, &self.workspace).await
     }
 }

@@ -247,7 +247,8 @@ impl Ralph {
             let commit: String = point.commit_id.chars().take(10).collect();
             facts.push(format!("git: on branch {branch} at {commit}"));
         }
-        facts.extend(git::fact_lines(&point.facts));
+        let since: git::Facts = serde_json::from_value(point.facts.clone()).unwrap_or_default();
+        facts.extend(since.lines());
         facts.extend(point.remarks.iter().cloned());
         facts
     }

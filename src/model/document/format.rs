@@ -300,7 +300,11 @@ mod tests {
                 vec!["main", "v1.0"],
                 vec!["", "--upload-pack=x", "a..b"],
             ),
-            ("git-setting", vec!["credential.helper"], vec!["", "credential"]),
+            (
+                "git-setting",
+                vec!["credential.helper"],
+                vec!["", "credential"],
+            ),
             ("author", vec!["A <a@b>"], vec!["", "A"]),
             (
                 "http-url",

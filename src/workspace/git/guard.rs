@@ -78,6 +78,8 @@ fn dull(name: &str) -> Vec<(String, String)> {
         ("diff", "command" | "textconv") => vec![say("command", ""), say("textconv", "")],
         // A driver cannot be taken away; one that fails leaves an honest conflict.
         ("merge", "driver") => vec![say("driver", "false")],
+        // Options, of which a strategy is a program.
+        ("branch", "mergeoptions") => vec![say("mergeoptions", "")],
         ("credential", "helper") => vec![say("helper", "")],
         ("gpg", "program") => vec![say("program", "false")],
         // Newer gits know hooks by their settings too.
@@ -182,6 +184,10 @@ mod tests {
                 vec![("diff.pdf.command", ""), ("diff.pdf.textconv", "")],
             ),
             ("merge.ours.driver", vec![("merge.ours.driver", "false")]),
+            (
+                "branch.a/b.mergeOptions",
+                vec![("branch.a/b.mergeoptions", "")],
+            ),
             (
                 "credential.https://example.org.helper",
                 vec![("credential.https://example.org.helper", "")],

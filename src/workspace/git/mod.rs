@@ -8,14 +8,20 @@
 
 mod choose;
 mod commit;
+mod conflict;
 mod diff;
 mod facts;
+mod follow;
 mod fork;
 mod ground;
 mod guard;
 mod locks;
 mod look;
+mod markers;
+mod merge;
+mod names;
 mod prepare;
+mod push;
 mod record;
 mod references;
 mod repository;
@@ -26,18 +32,24 @@ mod standing;
 mod survey;
 mod telling;
 mod tool;
+mod turn;
 mod under_way;
 mod warnings;
+mod worktree;
 
+pub use conflict::{Concluded, abandon_conflict, conclude_conflict, lay_out_conflict};
 pub use diff::{Form, diff};
 pub use facts::{CommitMade, Facts, FileChange};
 pub use fork::check_out;
 pub use ground::{Ground, ground};
+pub use merge::{Merged, combined_start, is_merged, merge, unmerged};
 pub use prepare::{
     LOCK_FILE, Prepared, Unprepared, Wanted, prepare, release_in_place, safety_reference,
 };
+pub use push::{Pushed, push};
 pub use record::{Moment, Recorded, record};
 pub use repository::{DOT_GIT, Foreign, Repository};
 pub use restore::{Point, Restored, restore};
 pub use standing::{Holdings, holdings};
 pub use tool::{Call, GitFailed, Tool};
+pub use worktree::{Removal, Tree, add_tree, remove_tree, tree_at, trees};

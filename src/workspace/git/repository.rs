@@ -120,6 +120,11 @@ impl Repository {
         Self::at(tool, git_dir, git_dir, work_tree).await
     }
 
+    /// The same tree with its settings read again: an agent may have changed them since.
+    pub async fn again(&self) -> Result<Self> {
+        Self::at(&self.tool, &self.git_dir, &self.common_dir, &self.work_tree).await
+    }
+
     async fn at(tool: &Tool, git_dir: &Path, common_dir: &Path, work_tree: &Path) -> Result<Self> {
         let mut repository = Self {
             tool: tool.clone(),
@@ -154,11 +159,6 @@ impl Repository {
             .map(|name| (*name).to_owned())
             .collect();
         Ok(repository)
-    }
-
-    /// The same repository, with its settings read again: whoever worked in it may have changed them.
-    pub async fn again(&self) -> Result<Self> {
-        Self::at(&self.tool, &self.git_dir, &self.common_dir, &self.work_tree).await
     }
 
     fn lead_nowhere(&self) -> Result<()> {

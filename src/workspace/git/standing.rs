@@ -74,7 +74,13 @@ async fn unmerged(repository: &Repository, source: Option<&Path>) -> Result<Vec<
         let Some((commit, branch)) = line.split_once(' ') else {
             continue;
         };
-        let words = ["rev-list", "--max-count=1", commit, "--not", "--remotes=origin"];
+        let words = [
+            "rev-list",
+            "--max-count=1",
+            commit,
+            "--not",
+            "--remotes=origin",
+        ];
         let own = !repository.call(words).text().await?.is_empty();
         if own && !source_has(repository.tool(), source, commit).await? {
             unmerged.push(branch.to_owned());

@@ -65,7 +65,10 @@ fn sessions_follow_each_other_and_see_what_was_done_before() {
         "they were there at the same time"
     );
     let history = daemon.read("history.2");
-    assert!(history.contains("Iteration 1: there are 2 lines"), "{history}");
+    assert!(
+        history.contains("Iteration 1: there are 2 lines"),
+        "{history}"
+    );
     let commit = git(&second.workspace, &["log", "-1", "--format=%an <%ae>%n%B"]);
     for part in [
         "ralphd <ralphd@localhost>",
@@ -96,7 +99,10 @@ echo "$TURNS" >"file$TURNS.txt"
     let daemon = Daemon::start(site);
     daemon.drop_file(
         "job.md",
-        &format!("---\nworkspace: {{ repo: {} }}\n---\nWrite files.\n", repo.display()),
+        &format!(
+            "---\nworkspace: {{ repo: {} }}\n---\nWrite files.\n",
+            repo.display()
+        ),
     );
     let session = daemon.ended("job");
     assert_eq!(session.ending(), ("completed", "completed"));
@@ -117,7 +123,11 @@ echo "$TURNS" >"file$TURNS.txt"
         Some(git(&session.workspace, &["rev-parse", "HEAD"]).as_str())
     );
     let outbox = daemon.outbox(&session);
-    for part in ["Branch: agent/write-files-", "2 files changed, +2 -0", "My own commit"] {
+    for part in [
+        "Branch: agent/write-files-",
+        "2 files changed, +2 -0",
+        "My own commit",
+    ] {
         assert!(outbox.contains(part), "{part} is not in\n{outbox}");
     }
     let shown = daemon.ralphd(&["show", &session.id]).done();
@@ -130,21 +140,33 @@ fn a_request_that_cannot_be_worked_in_is_refused_in_words() {
     let repo = repository(&site, "repo", &[("a.txt", "a\n")]);
     let whole = repo.display().to_string();
     for (where_to, words) in [
-        ("repo=/nowhere/at/all", "there is no directory /nowhere/at/all"),
+        (
+            "repo=/nowhere/at/all",
+            "there is no directory /nowhere/at/all",
+        ),
         ("repo=ext::sh -c true", "workspace.repo"),
         ("ref=main", "needs a repository"),
         ("collaboration=parallel", "needs a repository"),
         ("in_place=true", "needs a repository"),
         (&format!("repo={whole},collaboration=parallel"), "planned"),
-        (&format!("repo={whole},in_place=true,session=x"), "leave workspace.session out"),
-        (&format!("repo={whole},ref=--upload-pack=x"), "workspace.ref"),
+        (
+            &format!("repo={whole},in_place=true,session=x"),
+            "leave workspace.session out",
+        ),
+        (
+            &format!("repo={whole},ref=--upload-pack=x"),
+            "workspace.ref",
+        ),
     ] {
         let refused = site.ralphd(&["submit", "--objective", "x", "--workspace", where_to]);
         assert_eq!(refused.code, Some(2), "{where_to}: {refused:?}");
         assert!(refused.stderr.contains(words), "{where_to}: {refused:?}");
     }
     let unknown = site.ralphd(&[
-        "run", "x", "--workspace", &format!("repo={whole},ref=no-such-branch"),
+        "run",
+        "x",
+        "--workspace",
+        &format!("repo={whole},ref=no-such-branch"),
     ]);
     assert_eq!(unknown.code, Some(1), "{unknown:?}");
     assert!(

@@ -57,7 +57,10 @@ fn back_to_one_and_forward_again() {
     for in_repository in [true, false] {
         let daemon = Daemon::start(site());
         let session = worked(&daemon, in_repository);
-        assert_eq!(files(&session), ["counter.txt", "run1.txt", "run2.txt", "run3.txt"]);
+        assert_eq!(
+            files(&session),
+            ["counter.txt", "run1.txt", "run2.txt", "run3.txt"]
+        );
         let at = |number: i64| format!("{}@{number}", session.id);
         std::fs::write(session.workspace.join("mine.txt"), "a person's").unwrap();
         let said = daemon.ralphd(&["rewind", &at(1)]).done();
@@ -66,7 +69,10 @@ fn back_to_one_and_forward_again() {
         assert_eq!(files(&session), ["counter.txt", "run1.txt"]);
         assert!(handoff(&session).contains("after 1"));
         daemon.ralphd(&["rewind", &at(3)]).done();
-        assert_eq!(files(&session), ["counter.txt", "run1.txt", "run2.txt", "run3.txt"]);
+        assert_eq!(
+            files(&session),
+            ["counter.txt", "run1.txt", "run2.txt", "run3.txt"]
+        );
         assert!(handoff(&session).contains("after 3"));
         daemon.ralphd(&["rewind", &at(0)]).done();
         assert_eq!(files(&session), Vec::<String>::new());
@@ -101,14 +107,27 @@ fn a_fork_leaves_the_other_alone_and_both_can_be_compared() {
         assert_eq!(handoff(&session), handoff_before);
         assert_eq!(files(&fork), files_before);
         let compared = daemon.ralphd(&["diff", &session.id, &fork.id]).done();
-        assert!(compared.contains("-by first") && compared.contains("+by second"), "{compared}");
-        let named = daemon.ralphd(&["diff", &session.id, &fork.id, "--name-only"]).done();
+        assert!(
+            compared.contains("-by first") && compared.contains("+by second"),
+            "{compared}"
+        );
+        let named = daemon
+            .ralphd(&["diff", &session.id, &fork.id, "--name-only"])
+            .done();
         assert_eq!(named.split_whitespace().last(), Some("run3.txt"), "{named}");
-        let own = daemon.ralphd(&["diff", &format!("{}..3", at(1)), "--name-only"]).done();
-        assert!(own.contains("run2.txt") && own.contains("run3.txt"), "{own}");
+        let own = daemon
+            .ralphd(&["diff", &format!("{}..3", at(1)), "--name-only"])
+            .done();
+        assert!(
+            own.contains("run2.txt") && own.contains("run3.txt"),
+            "{own}"
+        );
         assert!(!own.contains("run1.txt"), "{own}");
         let one = daemon.ralphd(&["diff", &at(2), "--stat"]).done();
-        assert!(one.contains("run2.txt") && !one.contains("run3.txt"), "{one}");
+        assert!(
+            one.contains("run2.txt") && !one.contains("run3.txt"),
+            "{one}"
+        );
         if in_repository {
             let tip = git(&fork.workspace, &["symbolic-ref", "--short", "HEAD"]);
             assert!(tip.starts_with("agent/count-"), "{tip}");

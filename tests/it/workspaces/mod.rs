@@ -1,4 +1,10 @@
-//! Workspaces on repositories: how one is made ready, and what a hostile repository cannot do.
+//! Workspaces on git repositories: how one is made ready, what a hostile repository cannot do, points and trees, merges and pushes.
 
+mod ground;
+mod merging;
+mod merging_conflicts;
+mod merging_storm;
 mod place;
 mod preparing;
+mod pushing;
+mod trees;

@@ -1,6 +1,8 @@
 //! A directory with repositories of its own for each test, made with git as it is installed, but without anybody's settings.
 
-use ralphd::workspace::git::{Author, Prepared, Source, Tool, Unprepared, Wanted, prepare};
+use ralphd::model::git::Author;
+use ralphd::model::git::Source;
+use ralphd::workspace::git::{Prepared, Tool, Unprepared, Wanted, prepare};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;

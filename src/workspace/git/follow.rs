@@ -1,0 +1,355 @@
+//! Moves the working branch, and the main tree after it. What is to happen is written down before the branch moves: when a crash comes between
+//! the two, or in the midst of the files, the next turn finishes. It must not touch what somebody has changed and not committed.
+
+use super::locks;
+use super::names::{branch_ref, listed, shown};
+use super::repository::Repository;
+use super::tool::GitFailed;
+use super::worktree::corner;
+use crate::files;
+use anyhow::{Context, Result};
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A git of ours that is being killed may still do what it was at; so often, and so long each time, we look whether it is gone.
+const MAX_LOOKS: u32 = 500;
+const PAUSE: Duration = Duration::from_millis(10);
+/// A file longer than this is not looked at for being half written.
+const MAX_COMPARED_BYTES: u64 = 64 << 20;
+
+/// A step of the working branch.
+pub struct Step<'a> {
+    pub branch: &'a str,
+    pub old: &'a str,
+    pub new: &'a str,
+    /// For the reflog.
+    pub why: &'a str,
+}
+
+/// What became of it.
+pub enum Stepped {
+    Done,
+    /// Nothing was moved: these have changes that are not committed.
+    Blocked(Vec<String>),
+    /// Somebody else moved the branch first.
+    Outrun,
+}
+
+/// A file as a tree or an index has it.
+#[derive(Clone)]
+pub struct Entry {
+    pub mode: String,
+    pub object: String,
+    pub path: Vec<u8>,
+}
+
+/// Moves the branch that the main tree is on, and the tree with it.
+pub async fn step(main: &Repository, step: &Step<'_>) -> Result<Stepped> {
+    let blocking = blocking(main, step).await?;
+    if !blocking.is_empty() {
+        return Ok(Stepped::Blocked(blocking));
+    }
+    let note = note(main)?;
+    let text = format!("{}\n{}\n{}\n", step.branch, step.old, step.new);
+    files::write_whole(&note, text.as_bytes())?;
+    let reference = branch_ref(step.branch);
+    let words = ["update-ref", "-m", step.why, &reference, step.new, step.old];
+    if let Err(error) = main.call(words).done().await {
+        if main.commit_of(&reference).await?.as_deref() == Some(step.old) {
+            return Err(error);
+        }
+        fs::remove_file(&note).context("cannot forget a step")?;
+        return Ok(Stepped::Outrun);
+    }
+    main.call(["read-tree", "-m", "-u", step.old, step.new])
+        .done()
+        .await?;
+    fs::remove_file(&note).context("cannot forget a step")?;
+    Ok(Stepped::Done)
+}
+
+/// What is not committed and would be overwritten by a step.
+async fn blocking(main: &Repository, step: &Step<'_>) -> Result<Vec<String>> {
+    // Says no when something needs an update, which is the next question.
+    main.call(["update-index", "-q", "--refresh"])
+        .ends_with(&[0, 1])
+        .await?;
+    let dry = main
+        .call(["read-tree", "--dry-run", "-m", "-u", step.old, step.new])
+        .done()
+        .await;
+    let Err(refused) = dry else {
+        return Ok(Vec::new());
+    };
+    let Some(refused) = refused.downcast_ref::<GitFailed>() else {
+        return Err(refused);
+    };
+    let touched: HashSet<Vec<u8>> = differences(main, step.old, step.new)
+        .await?
+        .into_keys()
+        .collect();
+    let status = [
+        "status",
+        "--porcelain=v1",
+        "-z",
+        "--untracked-files=all",
+        "--ignored=matching",
+        "--no-renames",
+        "--ignore-submodules=dirty",
+    ];
+    let status = main
+        .call(status)
+        .variable("GIT_OPTIONAL_LOCKS", "0")
+        .bytes()
+        .await?;
+    let mut names: Vec<String> = listed(&status)
+        .filter_map(|line| line.get(3..))
+        .filter(|path| touched.iter().any(|touched| meet(touched, path)))
+        .map(shown)
+        .collect();
+    if names.is_empty() {
+        names.push(refused.complaint.clone());
+    }
+    Ok(names)
+}
+
+/// Whether two paths are the same, or one is above the other.
+fn meet(one: &[u8], other: &[u8]) -> bool {
+    let below = |path: &[u8], above: &[u8]| {
+        let above = above.strip_suffix(b"/").unwrap_or(above);
+        path.strip_prefix(above)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+    };
+    below(one, other) || below(other, one)
+}
+
+/// The old and the new side of a path; nothing where it is not there.
+type Sides = (Option<Entry>, Option<Entry>);
+
+/// Every path in which two commits differ.
+async fn differences(main: &Repository, old: &str, new: &str) -> Result<BTreeMap<Vec<u8>, Sides>> {
+    let words = [
+        "diff-tree",
+        "-r",
+        "-z",
+        "--raw",
+        "--no-abbrev",
+        "--no-renames",
+        old,
+        new,
+    ];
+    let said = main.call(words).bytes().await?;
+    let mut parts = listed(&said);
+    let mut found = BTreeMap::new();
+    while let (Some(facts), Some(path)) = (parts.next(), parts.next()) {
+        let facts = shown(facts);
+        let facts: Vec<&str> = facts.trim_start_matches(':').split(' ').collect();
+        let [old_mode, new_mode, old_object, new_object, ..] = facts[..] else {
+            continue;
+        };
+        let side = |mode: &str, object: &str| {
+            (mode != "000000").then(|| Entry {
+                mode: mode.to_owned(),
+                object: object.to_owned(),
+                path: path.to_owned(),
+            })
+        };
+        found.insert(
+            path.to_owned(),
+            (side(old_mode, old_object), side(new_mode, new_object)),
+        );
+    }
+    Ok(found)
+}
+
+/// Finishes a step that a crash broke off. Names what has been changed by others since, in which case it is not finished.
+pub async fn settle(main: &Repository) -> Result<Vec<String>> {
+    let note = note(main)?;
+    let Ok(text) = fs::read_to_string(&note) else {
+        return Ok(Vec::new());
+    };
+    wait_for_the_dying(main).await;
+    let mut lines = text.lines();
+    if let (Some(branch), Some(old), Some(new)) = (lines.next(), lines.next(), lines.next()) {
+        let there = main.branch().await?.as_deref() == Some(branch);
+        if there && main.head().await?.as_deref() == Some(new) {
+            let changed = finish(main, old, new).await?;
+            if !changed.is_empty() {
+                return Ok(changed);
+            }
+        }
+    }
+    // Otherwise the branch never moved, or people have moved on with it: then the tree is theirs.
+    fs::remove_file(&note).context("cannot forget a step")?;
+    Ok(Vec::new())
+}
+
+async fn wait_for_the_dying(main: &Repository) {
+    for _ in 0..MAX_LOOKS {
+        if !locks::somebody_works_in_tree(main.git_dir(), main.work_tree()) {
+            return;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Brings the files that differ to the new side, those of them that are on the old one, gone, or half written.
+async fn finish(main: &Repository, old: &str, new: &str) -> Result<Vec<String>> {
+    let differing = differences(main, old, new).await?;
+    let changed = changed_by_others(main, &differing).await?;
+    if !changed.is_empty() {
+        return Ok(changed);
+    }
+    let known = main.call(["ls-files", "-z"]).bytes().await?;
+    let known: HashSet<&[u8]> = listed(&known).collect();
+    let mut paths = Vec::new();
+    for (path, (_, new)) in &differing {
+        if new.is_some() || known.contains(path.as_slice()) {
+            paths.extend_from_slice(path);
+            paths.push(0);
+        }
+    }
+    if !paths.is_empty() {
+        let words = [
+            "restore",
+            "--staged",
+            "--worktree",
+            "--pathspec-from-file=-",
+            "--pathspec-file-nul",
+        ];
+        let source = format!("--source={new}");
+        main.call(words.into_iter().chain([source.as_str()]))
+            .variable("GIT_LITERAL_PATHSPECS", "1")
+            .input(paths)
+            .done()
+            .await?;
+    }
+    Ok(Vec::new())
+}
+
+/// Files that are neither what they were nor what they are to be, nor a beginning of that.
+async fn changed_by_others(
+    main: &Repository,
+    differing: &BTreeMap<Vec<u8>, Sides>,
+) -> Result<Vec<String>> {
+    let side = |pick: fn(&Sides) -> &Option<Entry>| -> Vec<Entry> {
+        differing
+            .values()
+            .filter_map(|sides| pick(sides).clone())
+            .collect()
+    };
+    let not_old = unlike(main, &side(|sides| &sides.0)).await?;
+    let not_new = unlike(main, &side(|sides| &sides.1)).await?;
+    let mut changed = Vec::new();
+    for (path, (old, new)) in differing {
+        let there = main.work_tree().join(OsStr::from_bytes(path));
+        let Ok(facts) = fs::symlink_metadata(&there) else {
+            continue;
+        };
+        let is = |side: &Option<Entry>, unlike: &HashSet<Vec<u8>>| {
+            side.is_some() && !unlike.contains(path)
+        };
+        if is(old, &not_old) || is(new, &not_new) {
+            continue;
+        }
+        let ours = match new {
+            // What was below it is looked at by its own names; only what git does not know must not be there.
+            _ if facts.is_dir() => !holds_others(main, path).await?,
+            Some(new) if facts.is_file() && facts.len() <= MAX_COMPARED_BYTES => {
+                let content = fs::read(&there).unwrap_or_default();
+                is_beginning(main, new, &content).await?
+            }
+            _ => false,
+        };
+        if !ours {
+            changed.push(shown(path));
+        }
+    }
+    Ok(changed)
+}
+
+async fn holds_others(main: &Repository, path: &[u8]) -> Result<bool> {
+    let others = main.call(["ls-files", "--others", "-z"]).bytes().await?;
+    Ok(listed(&others).any(|other| meet(other, path)))
+}
+
+/// Whether this is how far git came in writing the file.
+async fn is_beginning(main: &Repository, entry: &Entry, content: &[u8]) -> Result<bool> {
+    let path = format!("--path={}", shown(&entry.path));
+    let whole = main
+        .call(["cat-file", "--filters", &path, &entry.object])
+        .bytes()
+        .await?;
+    Ok(whole.starts_with(content))
+}
+
+/// Which of these files are not so in the tree. Asked of an index of its own, so that git compares as it does for any other.
+pub async fn unlike(tree: &Repository, entries: &[Entry]) -> Result<HashSet<Vec<u8>>> {
+    let index = tree.git_dir().join("ralphd-compare");
+    let _ = fs::remove_file(&index);
+    let mut input = Vec::new();
+    for entry in entries {
+        input.extend_from_slice(format!("{} {} 0\t", entry.mode, entry.object).as_bytes());
+        input.extend_from_slice(&entry.path);
+        input.push(0);
+    }
+    let call = |words: &[&'static str]| {
+        let index = index.to_string_lossy().into_owned();
+        tree.call(words.iter().copied())
+            .variable("GIT_INDEX_FILE", index)
+    };
+    call(&["update-index", "-z", "--index-info"])
+        .input(input)
+        .done()
+        .await?;
+    call(&["update-index", "-q", "--refresh"])
+        .ends_with(&[0, 1])
+        .await?;
+    let words = [
+        "diff-files",
+        "-z",
+        "--name-only",
+        "--no-renames",
+        "--ignore-submodules=dirty",
+    ];
+    let said = call(&words).bytes().await?;
+    let _ = fs::remove_file(&index);
+    Ok(listed(&said).map(<[u8]>::to_vec).collect())
+}
+
+/// Whether there is anything at a path of the tree.
+pub fn is_there(tree: &Repository, path: &[u8]) -> bool {
+    let there = tree.work_tree().join(OsStr::from_bytes(path));
+    fs::symlink_metadata(there).is_ok()
+}
+
+fn note(main: &Repository) -> Result<PathBuf> {
+    Ok(corner(main)?.join("step"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_that_cannot_both_be() {
+        for (one, other, expected) in [
+            ("a", "a", true),
+            ("a/b", "a", true),
+            ("a", "a/", true),
+            ("a/", "a/b/c", true),
+            ("a", "ab", false),
+            ("a/b", "a/c", false),
+        ] {
+            assert_eq!(
+                meet(one.as_bytes(), other.as_bytes()),
+                expected,
+                "{one} {other}"
+            );
+        }
+    }
+}
