@@ -88,6 +88,11 @@ impl Desk {
         workflows(&self.config, &self.state)
     }
 
+    /// Git as the configuration wants it called.
+    pub fn git(&self) -> Tool {
+        git_tool(&self.config)
+    }
+
     /// Everything a worker needs.
     pub fn house(&self) -> Result<Arc<House>> {
         self.house_recording(None)
@@ -135,7 +140,6 @@ fn house_with(
     }))
 }
 
-/// Git as the configuration wants it called.
 fn git_tool(config: &Config) -> Tool {
     let author = Author::parse(&config.git.author);
     let settings = config.git.settings.iter();

@@ -5,11 +5,11 @@ use super::desk::Desk;
 use super::exit::{Exit, Failure};
 use super::output;
 use super::submit::{admit, announce};
-use crate::engine::House;
 use crate::engine::ground;
 use crate::model::id::{point, short};
 use crate::model::session::Trigger;
 use crate::queue::wake;
+use crate::store::Store;
 use crate::store::driver::Sql;
 use crate::store::restore_points::{self, RestorePoint};
 use crate::store::sessions::{self, Session};
@@ -87,13 +87,12 @@ pub fn diff(desk: Desk, wanted: Compare) -> Result<Exit> {
         _ => Form::Patch,
     };
     desk.block_on(async {
-        drop(desk.existing_store()?);
-        let house = desk.house()?;
-        let right = find(&house, &ends.right, None).await?;
-        let left = find(&house, &ends.left, Some(&right.1)).await?;
+        let store = desk.existing_store()?;
+        let right = find(&store, &ends.right, None).await?;
+        let left = find(&store, &ends.left, Some(&right.1)).await?;
         let (before, after) = (
-            ground::of_point(&house, &left.0, &left.1).await?,
-            ground::of_point(&house, &right.0, &right.1).await?,
+            ground::of_point(&desk.git(), &desk.state, &left.0, &left.1).await?,
+            ground::of_point(&desk.git(), &desk.state, &right.0, &right.1).await?,
         );
         let sides = (
             (&before, left.1.commit_id.as_str()),
@@ -107,7 +106,7 @@ pub fn diff(desk: Desk, wanted: Compare) -> Result<Exit> {
 }
 
 async fn find(
-    house: &House,
+    store: &Store,
     (id, side): &(String, Side),
     other: Option<&RestorePoint>,
 ) -> Result<(Session, RestorePoint)> {
@@ -126,7 +125,7 @@ async fn find(
         let point = restore_points::find(sql, &id, number)?;
         Ok((sessions::expect(sql, &id)?, point))
     };
-    house.store.read(read).await
+    store.read(read).await
 }
 
 pub fn rewind(desk: Desk, wanted: &PointName) -> Result<Exit> {

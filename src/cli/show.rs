@@ -15,6 +15,7 @@ use crate::model::id::short;
 use crate::model::iteration::Verdict;
 use crate::model::limit::Limit;
 use crate::model::session::{EndReason, SessionState};
+use crate::report::changes::{Changes, Traces, changes};
 use crate::report::standing::Standing;
 use crate::store::humans::{self, HumanRequest, HumanStatus};
 use crate::store::iterations::{self, Iteration};
@@ -48,13 +49,22 @@ struct Whole {
     iterations: Vec<Iteration>,
     humans: Vec<HumanRequest>,
     notices: Vec<Notice>,
+    traces: Traces,
+    /// What it did to the files.
+    changes: Option<Changes>,
 }
 
 /// Prints one session.
 pub fn show(desk: Desk, which: &Which) -> Result<Exit> {
     let store = desk.existing_store()?;
     let given = which.id.clone();
-    let whole = desk.block_on(store.read(move |sql| Whole::find(sql, &given)))?;
+    let whole = desk.block_on(async {
+        let mut whole = store.read(move |sql| Whole::find(sql, &given)).await?;
+        let (session, mask) = (&whole.standing.session, desk.secrets.mask());
+        let found = changes(&desk.git(), &desk.state, session, &whole.traces, &mask).await;
+        whole.changes = found;
+        Ok(whole)
+    })?;
     if desk.global.json {
         output::print_json(&json!({
             "session": whole.standing,
@@ -63,6 +73,7 @@ pub fn show(desk: Desk, which: &Which) -> Result<Exit> {
             "iterations": whole.iterations,
             "humans": whole.humans,
             "notices": whole.notices,
+            "changes": whole.changes,
         }))?;
     } else {
         output::print_lines(&whole.lines(&desk.state, &Look::of_stdout(), now_ms()))?;
@@ -86,6 +97,8 @@ impl Whole {
             iterations: iterations::of_session(sql, &id)?,
             humans: humans::of_session(sql, &id)?,
             notices: store::notices::of_session(sql, &id)?,
+            traces: Traces::find(sql, &id)?,
+            changes: None,
         })
     }
 
@@ -108,6 +121,11 @@ impl Whole {
         if !self.iterations.is_empty() {
             lines.extend([String::new(), look.paint(Style::Bold, "Iterations")]);
             lines.extend(self.iteration_table(now_ms).lines(look));
+        }
+        let changes = self.change_lines();
+        if !changes.is_empty() {
+            lines.extend([String::new(), look.paint(Style::Bold, "Files")]);
+            lines.extend(changes);
         }
         if !self.humans.is_empty() {
             lines.extend([String::new(), look.paint(Style::Bold, "Questions")]);
@@ -135,6 +153,13 @@ impl Whole {
             lines.extend(hint.iter().map(|line| look.paint(Style::Notice, line)));
         }
         lines
+    }
+
+    fn change_lines(&self) -> Vec<String> {
+        let particulars = self.changes.iter().flat_map(Changes::particulars);
+        particulars
+            .map(|(name, value)| format!("{:<10}  {}", name.to_lowercase(), harmless(&value)))
+            .collect()
     }
 
     /// The short facts, one on a line under its name.

@@ -2,6 +2,7 @@
 
 mod tasks;
 
+use super::changes::Changes;
 use crate::clock::iso;
 use crate::model::id::short;
 use crate::model::session::{EndReason, SessionState, Verified};
@@ -21,6 +22,8 @@ pub struct Facts<'a> {
     pub tasks: &'a [Assignment],
     pub iterations: &'a [Iteration],
     pub humans: &'a [HumanRequest],
+    /// What it did to the files.
+    pub changes: Option<&'a Changes>,
     pub logs: PathBuf,
 }
 
@@ -60,6 +63,7 @@ impl Facts<'_> {
             "duration_ms": self.duration_ms(),
             "cost_usd": session.cost_usd,
             "workspace": session.workspace,
+            "changes": self.changes,
             "logs": self.logs,
             "created_at_ms": session.created_at_ms,
             "ended_at_ms": session.ended_at_ms,
@@ -176,6 +180,11 @@ impl Facts<'_> {
             ("Workspace", session.workspace.clone()),
             ("Logs", self.logs.display().to_string()),
         ]);
+        list.extend(
+            self.changes
+                .iter()
+                .flat_map(|changes| changes.particulars()),
+        );
         if session.cost_usd > 0.0 {
             list.push(("Cost", format!("{:.2} USD", session.cost_usd)));
         }
@@ -207,7 +216,13 @@ impl Facts<'_> {
 
     fn ways_on(&self) -> Vec<String> {
         let id = short(&self.session.id);
-        let look = format!("look closer: `ralphd show {id}`, `ralphd logs {id}`");
+        let mut look = format!("look closer: `ralphd show {id}`, `ralphd logs {id}`");
+        if self
+            .changes
+            .is_some_and(|changes| changes.facts.file_count > 0)
+        {
+            look.push_str(&format!(", `ralphd diff {id}`"));
+        }
         let go_on = match self.tasks.is_empty() {
             true => format!(
                 "go on from here, in the same workspace: `ralphd continue {id} --max-iterations 10`"

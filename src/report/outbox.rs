@@ -1,6 +1,7 @@
 //! Writes the answer of each ended session: `<stem>.<short-id>.md`, and the same for machines beside it.
 
 use super::answer;
+use super::changes::{Traces, changes};
 use crate::clock::now_ms;
 use crate::engine::House;
 use crate::files;
@@ -62,21 +63,25 @@ pub async fn write_owed(house: &House) -> Result<()> {
 
 async fn write_one(house: &House, session: &Session) -> Result<()> {
     let id = session.id.clone();
-    let (tasks, iterations, humans) = house
+    let (tasks, iterations, humans, traces) = house
         .store
         .read(move |sql| {
             Ok((
                 tasks::planned(sql, &id)?,
                 iterations::of_session(sql, &id)?,
                 humans::of_session(sql, &id)?,
+                Traces::find(sql, &id)?,
             ))
         })
         .await?;
+    let mask = house.secrets.mask();
+    let changes = changes(&house.git, &house.state, session, &traces, &mask).await;
     let facts = answer::Facts {
         session,
         tasks: &tasks,
         iterations: &iterations,
         humans: &humans,
+        changes: changes.as_ref(),
         logs: house.log_directory(&session.id),
     };
     let outbox = house.state.join("outbox");

@@ -95,6 +95,18 @@ pub fn count(sql: &mut dyn Sql, session: &str, kind: EventType) -> Result<i64> {
     row.context("no count of events")?.int("count")
 }
 
+/// The newest event of a session that is of one of these kinds.
+pub fn last_of(
+    sql: &mut dyn Sql,
+    session: &str,
+    kinds: &[EventType],
+) -> Result<Option<(EventType, Json)>> {
+    let kinds = serde_json::to_string(kinds)?;
+    let row = sql.row(query!("events_last_of"), values![session, kinds])?;
+    row.map(|row| Ok((row.word("type")?, from_row(&row)?.data)))
+        .transpose()
+}
+
 /// The number of the newest event.
 pub fn last(sql: &mut dyn Sql) -> Result<i64> {
     let row = sql.row(query!("events_last"), &[])?;

@@ -4,6 +4,7 @@
 pub mod fingerprint;
 pub mod git;
 pub mod letters;
+pub mod places;
 pub mod protect;
 
 use crate::files;
@@ -20,7 +21,7 @@ pub enum Kind {
 
 /// The directory for a session: a named one is shared by all sessions of that name, any other is its own.
 pub fn resolve(state: &Path, name: Option<&str>, kind: Kind, session: &str) -> PathBuf {
-    let root = state.join("workspaces");
+    let root = places::all(state);
     match name {
         Some(name) => root.join("session").join(name),
         None => match kind {
@@ -38,12 +39,4 @@ pub fn prepare(workspace: &Path) -> Result<()> {
             .with_context(|| format!("cannot remove the link {}", state.display()))?;
     }
     files::make_private_directory(&state)
-}
-
-/// The repository that watches over a plain directory, beside it.
-pub fn shadow_of(state: &Path, workspace: &Path) -> PathBuf {
-    let mut names = workspace.iter().rev().take(2);
-    let name = names.next().unwrap_or_default().to_string_lossy();
-    let kind = names.next().unwrap_or_default().to_string_lossy();
-    state.join("restore").join(format!("{kind}-{name}.git"))
 }

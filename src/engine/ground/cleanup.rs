@@ -1,7 +1,6 @@
 //! The workspaces as a person sees them: which there are, who has them, what would be lost with each; and taking away what is safe to take.
 //! Whether one may go is decided by one pure function.
 
-use super::keep::repository;
 use crate::clock::now_ms;
 use crate::engine::House;
 use crate::model::git::Source;
@@ -117,7 +116,7 @@ async fn look(house: &House, known: Known) -> Result<Place> {
 }
 
 async fn holdings(house: &House, path: &Path, source: Option<&Path>) -> Result<Option<String>> {
-    let Some(repository) = repository(house, path).await? else {
+    let Some(repository) = house.repository(path).await? else {
         return Ok(None);
     };
     let holdings = git::holdings(&repository, source, letters::DIRECTORY).await?;
@@ -179,7 +178,7 @@ pub async fn remove(house: &House, place: &Place) -> Result<()> {
     if !house.store.write(forget).await? {
         anyhow::bail!("{} was taken by a session meanwhile", path.display());
     }
-    let shadow = workspace::shadow_of(&house.state, &path);
+    let shadow = workspace::places::shadow_of(&house.state, &path);
     for directory in [path, shadow] {
         match std::fs::remove_dir_all(&directory) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

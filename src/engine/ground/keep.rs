@@ -2,15 +2,14 @@
 //! That it cannot be kept ends no session; it is said.
 
 use crate::clock::now_ms;
-use crate::engine::House;
 use crate::engine::work::Work;
 use crate::store::driver::Sql;
 use crate::store::iterations;
 use crate::store::restore_points::{self, Ground as Where, NewPoint, RestorePoint};
 use crate::store::sessions::Session;
-use crate::workspace::git::{self, Ground, Moment, Repository};
-use crate::workspace::shadow_of;
-use anyhow::{Context, Result};
+use crate::workspace::git::{self, Ground, Moment, Tool};
+use crate::workspace::places::{self, shadow_of};
+use anyhow::Result;
 use serde_json::json;
 use std::path::Path;
 
@@ -31,24 +30,6 @@ pub struct Kept {
     pub mark: Option<String>,
     /// Why it could not be kept.
     pub problem: Option<String>,
-}
-
-impl House {
-    /// Where the points of a directory are kept.
-    pub(in crate::engine) async fn ground_of(&self, ground: Where, place: &Path) -> Result<Ground> {
-        match ground {
-            Where::Own => {
-                let repository = repository(self, place).await?;
-                let lost = || format!("{} has lost its repository", place.display());
-                repository.map(Ground::Own).with_context(lost)
-            }
-            Where::Shadow => {
-                let shadow = shadow_of(&self.state, place);
-                let beside = Repository::beside(&self.git, &shadow, place).await?;
-                Ok(Ground::Shadow(beside))
-            }
-        }
-    }
 }
 
 impl Work {
@@ -100,7 +81,9 @@ impl Work {
         let shadow = shadow_of(&house.state, &self.workspace);
         let own = match self.tree().await? {
             Some(tree) => Some(tree),
-            None if self.is_in_place() => repository(house, &self.workspace).await?,
+            None if self.is_in_place() => {
+                places::repository(&house.git, &house.state, &self.workspace).await?
+            }
             None => None,
         };
         let ground = match own {
@@ -184,24 +167,22 @@ impl Work {
 }
 
 /// Where the commit of a session's point is. A task's tree shares its repository with the session's workspace, and may be gone.
-pub async fn of_point(house: &House, session: &Session, point: &RestorePoint) -> Result<Ground> {
+pub async fn of_point(
+    tool: &Tool,
+    state: &Path,
+    session: &Session,
+    point: &RestorePoint,
+) -> Result<Ground> {
     let place = match point.ground {
         Where::Own => Path::new(&session.workspace),
         Where::Shadow => Path::new(&point.place),
     };
     if !place.is_dir() {
-        anyhow::bail!(
-            "the workspace {} is gone, and its points with it",
-            place.display()
-        );
+        let place = place.display();
+        anyhow::bail!("the workspace {place} is gone, and its points with it");
     }
-    house.ground_of(point.ground, place).await
-}
-
-/// The repository whose main tree a workspace is. Only a user's own checkout may be linked to another repository.
-pub(super) async fn repository(house: &House, place: &Path) -> Result<Option<Repository>> {
-    match place.starts_with(house.state.join("workspaces")) {
-        true => Repository::open(&house.git, place).await,
-        false => Repository::in_place(&house.git, place).await,
+    match point.ground {
+        Where::Own => places::own_ground(tool, state, place).await,
+        Where::Shadow => places::shadow_ground(tool, state, place).await,
     }
 }

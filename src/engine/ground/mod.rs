@@ -17,11 +17,19 @@ pub use tidy::tidy;
 pub(in crate::engine) use tree::works_in_a_tree;
 
 use super::House;
-use std::path::PathBuf;
+use crate::workspace::git::Repository;
+use crate::workspace::places;
+use anyhow::Result;
+use std::path::{Path, PathBuf};
 
 impl House {
+    /// The repository whose main tree a workspace is, where it has one.
+    pub(in crate::engine) async fn repository(&self, place: &Path) -> Result<Option<Repository>> {
+        places::repository(&self.git, &self.state, place).await
+    }
+
     /// Where the trees of a session's tasks are.
     pub fn trees_of(&self, session: &str) -> PathBuf {
-        self.state.join("workspaces").join("tree").join(session)
+        places::all(&self.state).join("tree").join(session)
     }
 }

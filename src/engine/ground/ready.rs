@@ -131,6 +131,7 @@ impl Work {
             .with_context(|| format!("there is no point {} of session {}", number, fork.session))?;
         self.empty_for_fork()?;
         let prepared = self.check_out(&point).await?;
+        crate::workspace::prepare(&self.workspace)?;
         if let Some(handoff) = handoff {
             letters::put_handoff(&self.workspace, &handoff)?;
         }
@@ -158,7 +159,7 @@ impl Work {
         let from_session = point.session_id.clone();
         let read = move |sql: &mut dyn Sql| sessions::expect(sql, &from_session);
         let original = self.house.store.read(read).await?;
-        let ground = super::of_point(&self.house, &original, point).await?;
+        let ground = super::of_point(&self.house.git, &self.house.state, &original, point).await?;
         let about = self.mission.workspace.session.as_deref();
         let about = about.unwrap_or(&self.session.objective);
         let branch = branch_of(about, &self.session.id);

@@ -107,7 +107,7 @@ fn take_hold(sql: &mut dyn Sql, id: &str, number: i64) -> Result<(Session, Resto
 
 async fn restore(house: &House, session: &Session, point: &RestorePoint) -> Result<Option<String>> {
     let place = Path::new(&point.place);
-    let ground = house.ground_of(point.ground, place).await?;
+    let ground = super::of_point(&house.git, &house.state, session, point).await?;
     let facts: git::Facts = serde_json::from_value(point.facts.clone()).unwrap_or_default();
     let to = Point {
         session: &session.id,

@@ -1,7 +1,6 @@
 //! After the end of a session: the trees of its tasks are taken away, their branches stay; the lock in a user's own checkout is opened.
 //! What is in a tree and in no commit yet is committed to its branch first; nothing is ever lost by tidying.
 
-use super::keep::repository;
 use crate::clock::now_ms;
 use crate::engine::House;
 use crate::store::driver::Sql;
@@ -36,7 +35,7 @@ async fn tidy_one(house: &House, place: Workspace) -> Result<()> {
 
 async fn remove_tree(house: &House, place: Workspace, main_path: &str) -> Result<()> {
     let path = Path::new(&place.path);
-    if let Some(main) = repository(house, Path::new(main_path)).await? {
+    if let Some(main) = house.repository(Path::new(main_path)).await? {
         if let Some(tree) = git::tree_at(&main, path).await? {
             commit_rest(house, &place, Ground::Own(tree)).await?;
         }

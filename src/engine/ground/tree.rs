@@ -1,7 +1,6 @@
 //! The trees of a parallel plan: each task that changes files works on a branch of its own, beside the others, from where the tasks it depends
 //! on have left off.
 
-use super::keep::repository;
 use crate::clock::now_ms;
 use crate::engine::work::Work;
 use crate::model::git::branch_of_task;
@@ -22,7 +21,9 @@ pub(in crate::engine) fn works_in_a_tree(work: &Work) -> bool {
 impl Work {
     /// The repository of the session's own workspace, where it has one.
     pub(in crate::engine) async fn main_repository(&self) -> Result<Option<Repository>> {
-        repository(&self.house, Path::new(&self.session.workspace)).await
+        self.house
+            .repository(Path::new(&self.session.workspace))
+            .await
     }
 
     /// The branch that a session's work comes together on.
@@ -96,7 +97,7 @@ impl Work {
         let Some(main_path) = known.and_then(|workspace| workspace.main_path) else {
             return Ok(None);
         };
-        let main = repository(&self.house, Path::new(&main_path)).await?;
+        let main = self.house.repository(Path::new(&main_path)).await?;
         let main = main.with_context(|| format!("{main_path} has lost its repository"))?;
         git::tree_at(&main, &self.workspace).await
     }

@@ -248,7 +248,12 @@ impl Ralph {
             facts.push(format!("git: on branch {branch} at {commit}"));
         }
         let since: git::Facts = serde_json::from_value(point.facts.clone()).unwrap_or_default();
-        facts.extend(since.lines());
+        facts.extend(
+            since
+                .lines()
+                .iter()
+                .map(|line| format!("the run before: {line}")),
+        );
         facts.extend(point.remarks.iter().cloned());
         facts
     }

@@ -1,6 +1,7 @@
 //! What was done to a tree between two points, as git counts it: commits, files, lines. For the prompt's facts and for people.
 //! It must not look at the tree itself.
 
+use super::ground::Ground;
 use super::repository::Repository;
 use crate::model::mask::Mask;
 use anyhow::{Context, Result};
@@ -70,7 +71,7 @@ impl Facts {
                 "files"
             };
             lines.push(format!(
-                "{} {noun} changed, +{} -{} since the run before: {}{more}",
+                "{} {noun} changed, +{} -{}: {}{more}",
                 self.file_count,
                 self.added,
                 self.removed,
@@ -106,6 +107,17 @@ impl Facts {
         self.commits = commits;
         self.commits.truncate(MAX_COMMITS);
     }
+}
+
+/// What was done between two points of one repository.
+pub async fn changes_between(ground: &Ground, from: &str, to: &str, mask: &Mask) -> Result<Facts> {
+    let repository = ground.repository();
+    let mut facts = Facts::default();
+    facts.count_files(files_between(repository, from, to).await?, mask);
+    if !ground.is_shadow() {
+        facts.count_commits(commits_between(repository, from, to, mask).await?);
+    }
+    Ok(facts)
 }
 
 impl FileChange {

@@ -39,7 +39,7 @@ mod worktree;
 
 pub use conflict::{Concluded, abandon_conflict, conclude_conflict, lay_out_conflict};
 pub use diff::{Form, diff};
-pub use facts::{CommitMade, Facts, FileChange};
+pub use facts::{CommitMade, Facts, FileChange, changes_between};
 pub use fork::check_out;
 pub use ground::{Ground, ground};
 pub use merge::{Merged, combined_start, is_merged, merge, unmerged};

@@ -122,7 +122,7 @@ echo "$TURNS" >"file$TURNS.txt"
         commits[1].as_deref(),
         Some(git(&session.workspace, &["rev-parse", "HEAD"]).as_str())
     );
-    let outbox = daemon.outbox(&session);
+    let (outbox, json) = daemon.outbox("job", &session);
     for part in [
         "Branch: agent/write-files-",
         "2 files changed, +2 -0",
@@ -130,6 +130,7 @@ echo "$TURNS" >"file$TURNS.txt"
     ] {
         assert!(outbox.contains(part), "{part} is not in\n{outbox}");
     }
+    assert_eq!(json["changes"]["file_count"], 2, "{json}");
     let shown = daemon.ralphd(&["show", &session.id]).done();
     assert!(shown.contains("agent/write-files-"), "{shown}");
 }

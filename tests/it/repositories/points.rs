@@ -81,7 +81,7 @@ fn back_to_one_and_forward_again() {
         let on = daemon.ended(&id_in(on));
         assert_eq!(on.ending(), ("completed", "completed"));
         let prompt = daemon.read(&format!("prompt.{}.1", on.id));
-        assert!(prompt.contains("phase: after 2"), "{prompt}");
+        assert!(prompt.contains("Phase: after 2"), "{prompt}");
         let missing = daemon.ralphd(&["rewind", &at(9)]);
         assert_eq!(missing.code, Some(6), "{missing:?}");
         assert!(missing.stderr.contains("only 0, 1, 2, 3"), "{missing:?}");
@@ -101,7 +101,7 @@ fn a_fork_leaves_the_other_alone_and_both_can_be_compared() {
         assert_ne!(fork.workspace, session.workspace);
         assert_eq!(fork.answer(), "done by second", "it went on with run 3");
         let prompt = daemon.read(&format!("prompt.{}.3", fork.id));
-        assert!(prompt.contains("phase: after 2"), "{prompt}");
+        assert!(prompt.contains("Phase: after 2"), "{prompt}");
         assert!(prompt.contains("iteration 3 of at most 10"), "{prompt}");
         assert_eq!(files(&session), files_before);
         assert_eq!(handoff(&session), handoff_before);
@@ -155,7 +155,7 @@ echo "$TURNS" >>runs.txt
     assert!(busy.stderr.contains("pause it first"), "{busy:?}");
     daemon.ralphd(&["pause", &id]).done();
     std::fs::write(daemon.file("open"), "").unwrap();
-    daemon.wait_until("paused", &id);
+    daemon.in_state(&id, "paused");
     daemon.ralphd(&["rewind", &format!("{id}@1")]).done();
     assert_eq!(daemon.session(&id).unwrap().iteration_count, 1);
     daemon.ralphd(&["resume", &id]).done();

@@ -257,7 +257,10 @@ async fn a_wish_takes_effect_when_the_task_is_parked() {
     };
     let busy = || Parking::WorkspaceBusy {
         path: "/nowhere".to_owned(),
-        holder: "x".to_owned(),
+        holder: workspaces::Holder {
+            session_id: "x".to_owned(),
+            since_ms: 0,
+        },
     };
     use SessionState::{Cancelled, Executing, Paused};
     for (name, wish, parking, expected, claimable) in [

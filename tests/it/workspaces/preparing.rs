@@ -1,7 +1,8 @@
 //! Workspaces that are cloned, and cloned before: what a session finds in them, and that the source never changes.
 
 use super::place::{Place, prepare_in, ready, refused, tool, wait, wanted};
-use ralphd::workspace::git::{Source, Wanted, prepare};
+use ralphd::model::git::Source;
+use ralphd::workspace::git::{Wanted, prepare};
 
 #[test]
 fn without_a_repository_there_is_nothing_to_do() {
