@@ -96,13 +96,16 @@ impl Work {
             let fork = serde_json::from_value(fork.clone())?;
             return self.prepare_fork(&fork).await;
         }
-        let wanted = &self.mission.workspace;
+        git::prepare(&house.git, &self.workspace, &self.wanted()?).await
+    }
+
+    /// What the request wants of the workspace.
+    fn wanted(&self) -> Result<Wanted<'_>> {
+        let (wanted, git) = (&self.mission.workspace, &self.house.config.git);
         let source = wanted.repo.as_deref().map(Source::read).transpose();
         let source = source.map_err(Unprepared)?;
-        let about = wanted.session.as_deref().unwrap_or(&self.session.objective);
-        let branch = (source.is_some() && house.config.git.auto_branch)
-            .then(|| branch_of(about, &self.session.id));
-        let wanted = Wanted {
+        let branch = (source.is_some() && git.auto_branch).then(|| self.branch());
+        Ok(Wanted {
             source,
             reference: wanted.reference.clone(),
             shallow: wanted.shallow == Some(true),
@@ -110,9 +113,14 @@ impl Work {
             branch,
             session: &self.session.id,
             letters: letters::DIRECTORY,
-            clone_timeout: house.config.git.timeout.into(),
-        };
-        git::prepare(&house.git, &self.workspace, &wanted).await
+            clone_timeout: git.timeout.into(),
+        })
+    }
+
+    /// The branch that its work goes to: a workspace's name says more than one session's words.
+    fn branch(&self) -> String {
+        let about = self.mission.workspace.session.as_deref();
+        branch_of(about.unwrap_or(&self.session.objective), &self.session.id)
     }
 
     /// The files of another session's point, and its handoff.
@@ -160,16 +168,19 @@ impl Work {
         let read = move |sql: &mut dyn Sql| sessions::expect(sql, &from_session);
         let original = self.house.store.read(read).await?;
         let ground = super::of_point(&self.house.git, &self.house.state, &original, point).await?;
-        let about = self.mission.workspace.session.as_deref();
-        let about = about.unwrap_or(&self.session.objective);
-        let branch = branch_of(about, &self.session.id);
-        git::check_out(&ground, &point.commit_id, &self.workspace, &branch).await?;
+        git::check_out(&ground, &point.commit_id, &self.workspace, &self.branch()).await?;
+        let prepared = match point.ground {
+            restore_points::Ground::Own => {
+                git::adopt(&self.house.git, &self.workspace, &self.wanted()?).await?
+            }
+            restore_points::Ground::Shadow => Prepared::default(),
+        };
         Ok(Prepared {
             notes: vec![format!(
                 "the files are those of session {} after iteration {}",
                 point.session_id, point.number
             )],
-            ..Prepared::default()
+            ..prepared
         })
     }
 

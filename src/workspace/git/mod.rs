@@ -44,7 +44,7 @@ pub use fork::check_out;
 pub use ground::{Ground, ground};
 pub use merge::{Merged, combined_start, is_merged, merge, unmerged};
 pub use prepare::{
-    LOCK_FILE, Prepared, Unprepared, Wanted, prepare, release_in_place, safety_reference,
+    LOCK_FILE, Prepared, Unprepared, Wanted, adopt, prepare, release_in_place, safety_reference,
 };
 pub use push::{Pushed, push};
 pub use record::{Moment, Recorded, record};

@@ -17,7 +17,10 @@ fn site(config: &str) -> (Site, PathBuf) {
 }
 
 fn request(repo: &std::path::Path) -> String {
-    format!("---\nworkspace: {{ repo: {} }}\n---\nFinish it.\n", repo.display())
+    format!(
+        "---\nworkspace: {{ repo: {} }}\n---\nFinish it.\n",
+        repo.display()
+    )
 }
 
 #[test]
@@ -46,7 +49,9 @@ fn nothing_is_pushed_without_the_approval_that_was_asked_for() {
         assert!(asked.contains(part), "{part} is not in {asked}");
     }
     assert_eq!(git(&bare, &["branch", "--list", &branch]), "");
-    daemon.ralphd(&["reject", &session.id, "not like this"]).done();
+    daemon
+        .ralphd(&["reject", &session.id, "not like this"])
+        .done();
     daemon.in_state("job", "paused");
     assert_eq!(git(&bare, &["branch", "--list", &branch]), "");
     daemon.ralphd(&["resume", &session.id]).done();
@@ -96,10 +101,20 @@ fn a_users_own_checkout_is_worked_in_only_when_it_is_said() {
         (!repo.join(".git/ralphd.lock").exists()).then_some(())
     });
     let safety = format!("refs/ralphd/safety/{}", session.id);
-    assert_eq!(git(&repo, &["show", &format!("{safety}:a.txt")]), "changed by me");
-    assert_eq!(git(&repo, &["show", &format!("{safety}:untracked.txt")]), "mine too");
+    assert_eq!(
+        git(&repo, &["show", &format!("{safety}:a.txt")]),
+        "changed by me"
+    );
+    assert_eq!(
+        git(&repo, &["show", &format!("{safety}:untracked.txt")]),
+        "mine too"
+    );
     let text = std::fs::read_to_string(repo.join("a.txt")).unwrap();
     assert_eq!(text, "changed by me\nmore\n");
-    assert_eq!(git(&repo, &["show", "main:a.txt"]), "a", "the user's branch is as it was");
+    assert_eq!(
+        git(&repo, &["show", "main:a.txt"]),
+        "a",
+        "the user's branch is as it was"
+    );
     assert!(branch_of(&session).starts_with("agent/add-"));
 }

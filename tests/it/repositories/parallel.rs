@@ -152,8 +152,14 @@ fn what_is_left_out_is_named_and_kept() {
     let (place, working) = (&session.workspace, branch_of(&session));
     let unmerged = format!("{working}-task-2");
     let (outbox, json) = daemon.outbox("job", &session);
-    assert!(outbox.contains(&format!("Not merged: {unmerged}")), "{outbox}");
-    assert!(json["changes"]["unmerged"].to_string().contains(&unmerged), "{json}");
+    assert!(
+        outbox.contains(&format!("Not merged: {unmerged}")),
+        "{outbox}"
+    );
+    assert!(
+        json["changes"]["unmerged"].to_string().contains(&unmerged),
+        "{json}"
+    );
     assert_eq!(shown(place, &unmerged, "b.txt"), "2");
     assert_no_trees(&daemon, &session);
     assert_sound(place);

@@ -93,6 +93,31 @@ pub async fn prepare(tool: &Tool, workspace: &Path, wanted: &Wanted<'_>) -> Resu
     }
 }
 
+/// Takes over a repository that was made from a point of another workspace, as if it had been cloned from the same source.
+pub async fn adopt(tool: &Tool, workspace: &Path, wanted: &Wanted<'_>) -> Result<Prepared> {
+    let repository = open(tool, workspace).await?;
+    exclude::letters(&repository, wanted.letters).await?;
+    let (base, branch) = (repository.head().await?, repository.branch().await?);
+    if let Some(source) = &wanted.source {
+        let record = record::Record {
+            source: source.to_string(),
+            reference: wanted.reference.clone(),
+            follows: None,
+            shallow: wanted.shallow,
+            session: wanted.session.to_owned(),
+            base: base.clone(),
+            branch: branch.clone(),
+            under_way: None,
+        };
+        record.write(repository.git_dir())?;
+    }
+    Ok(Prepared {
+        base,
+        branch,
+        ..Prepared::default()
+    })
+}
+
 /// A repository that somebody made here: nothing is changed.
 async fn as_it_is(tool: &Tool, workspace: &Path, wanted: &Wanted<'_>) -> Result<Prepared> {
     let repository = open(tool, workspace).await?;
