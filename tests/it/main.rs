@@ -31,3 +31,4 @@ mod systemd;
 mod tidy;
 mod tools;
 mod transform;
+mod workspaces;
