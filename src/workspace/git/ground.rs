@@ -28,16 +28,27 @@ impl Ground {
         }
     }
 
+    /// The same, with its settings read again: an agent may have changed them since.
+    pub(super) async fn again(&self) -> Result<Self> {
+        let repository = self.repository().again().await?;
+        Ok(match self {
+            Ground::Own(_) => Ground::Own(repository),
+            Ground::Shadow(_) => Ground::Shadow(repository),
+        })
+    }
+
     pub(super) fn is_shadow(&self) -> bool {
         matches!(self, Ground::Shadow(_))
     }
 }
 
-/// Finds where the points of a workspace go. To be asked anew after each turn of an agent: it may have changed what the repository says.
+/// Finds where the points of a workspace go. To be asked anew after each turn of an agent: it may have made a repository, or removed it.
 pub async fn ground(tool: &Tool, workspace: &Path, shadow: &Path) -> Result<Ground> {
     match Repository::open(tool, workspace).await {
-        Ok(Some(repository)) => return Ok(Ground::Own(repository)),
-        Ok(None) => {}
+        Ok(Some(repository)) if repository.git_dir().join("HEAD").exists() => {
+            return Ok(Ground::Own(repository));
+        }
+        Ok(_) => {}
         // Its files are watched over all the same.
         Err(error) if error.is::<Foreign>() => {}
         Err(error) => return Err(error),

@@ -16,6 +16,8 @@ pub const ALWAYS: &[(&str, &str)] = &[
     // An empty value empties the list of helpers.
     ("credential.helper", ""),
     ("diff.external", ""),
+    // Otherwise git starts itself in repositories inside, by their own settings.
+    ("diff.ignoreSubmodules", "dirty"),
     ("fetch.recurseSubmodules", "false"),
     ("gc.auto", "0"),
     ("i18n.commitEncoding", "UTF-8"),

@@ -19,6 +19,7 @@ mod references;
 mod repository;
 mod restore;
 mod seen;
+mod since;
 mod stage;
 mod survey;
 mod telling;

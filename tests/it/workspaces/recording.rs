@@ -138,7 +138,14 @@ async fn what_an_agent_commits_itself_counts() {
     assert!(third.changed);
     assert_eq!(third.commit, start.commit);
     yard.assert_nothing_lost();
-    for point in [&start, &first, &second] {
+    // It takes a commit back but keeps the files: they go onto the branch again.
+    yard.write("d.txt", "d\n");
+    let fourth = yard.record(4, Some(&third)).await;
+    yard.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    let fifth = yard.record(5, Some(&fourth)).await;
+    assert!(fifth.changed);
+    assert_eq!(fifth.commit, Some(yard.git(&["rev-parse", "main"])));
+    for point in [&start, &first, &second, &fourth] {
         let name = point.commit.as_deref().unwrap();
         assert!(!yard.git(&["for-each-ref", "--contains", name]).is_empty());
     }
