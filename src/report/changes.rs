@@ -108,6 +108,9 @@ async fn fill(
     changes: &mut Changes,
     mask: &Mask,
 ) -> Result<()> {
+    if first.commit_id == last.commit_id && session.plan.is_none() {
+        return Ok(());
+    }
     let ground = ground::of_point(tool, state, session, last).await?;
     let workspace = Path::new(&session.workspace);
     let mut to = last.commit_id.clone();

@@ -65,6 +65,8 @@ pub struct NewIteration {
     pub guidance_ids: Vec<String>,
     /// What it is expected to cost, held in the ledger until its own figures come.
     pub reserve_usd: Option<f64>,
+    /// The state before the first iteration, where it is not in the rows yet.
+    pub start: Option<NewPoint>,
     pub started_at_ms: i64,
 }
 
@@ -124,6 +126,10 @@ pub fn begin(
     };
     ledger::correct(sql, &claim.session_id, &new.id, &reserved)?;
     guidance::mark_read(sql, &new.guidance_ids, &new.id)?;
+    if let Some(start) = &new.start {
+        let of = (claim.session_id.as_str(), 0);
+        restore_points::add(sql, of, None, start, new.started_at_ms)?;
+    }
     let about = About::task(&claim.session_id, &claim.task_id);
     let facts = json!({"iteration": new.id, "number": number, "agent": new.agent});
     events::add(

@@ -31,9 +31,3 @@ pub async fn own_ground(tool: &Tool, state: &Path, place: &Path) -> Result<Groun
     let lost = || format!("{} has lost its repository", place.display());
     repository.map(Ground::Own).with_context(lost)
 }
-
-/// The points of a plain directory.
-pub async fn shadow_ground(tool: &Tool, state: &Path, place: &Path) -> Result<Ground> {
-    let beside = Repository::beside(tool, &shadow_of(state, place), place).await?;
-    Ok(Ground::Shadow(beside))
-}

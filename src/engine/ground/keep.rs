@@ -183,6 +183,6 @@ pub async fn of_point(
     }
     match point.ground {
         Where::Own => places::own_ground(tool, state, place).await,
-        Where::Shadow => places::shadow_ground(tool, state, place).await,
+        Where::Shadow => git::shadow_ground(tool, place, &shadow_of(state, place)).await,
     }
 }

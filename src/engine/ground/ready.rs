@@ -9,7 +9,7 @@ use crate::model::git::{Source, branch_of};
 use crate::model::session::EndReason;
 use crate::store::driver::Sql;
 use crate::store::events::{self, About};
-use crate::store::restore_points::{self, RestorePoint};
+use crate::store::restore_points::{self, NewPoint, RestorePoint};
 use crate::store::sessions::{self, Fork};
 use crate::store::tasks::Parking;
 use crate::store::workspaces;
@@ -17,6 +17,7 @@ use crate::workspace::git::{self, Prepared, Unprepared, Wanted};
 use crate::workspace::letters;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
+use std::path::Path;
 
 /// With too little room on the disk it is looked again after this long.
 const LOOK_AGAIN_MS: i64 = 5 * 60 * 1000;
@@ -62,7 +63,10 @@ impl Work {
             .store
             .read(move |sql| restore_points::get(sql, &id, 0))
             .await?;
-        if begun.is_none() {
+        if begun.is_none() && self.is_fresh() {
+            crate::workspace::prepare(&self.workspace)?;
+            self.start = self.empty_start();
+        } else if begun.is_none() {
             let mut stop = self.signals.stop.clone();
             let prepared = tokio::select! {
                 prepared = self.prepare() => prepared,
@@ -85,6 +89,28 @@ impl Work {
             },
             false => Ok(Ok(())),
         }
+    }
+
+    /// A plain session in a directory of its own in which nothing is yet, which is most of them: there is nothing to be made ready, and its
+    /// agent is not to wait for git.
+    fn is_fresh(&self) -> bool {
+        let plain = self.step.is_none() && self.mission.plan.is_none();
+        let own = self.session.parent_session_id.is_none()
+            && self.session.fork.is_none()
+            && self.mission.workspace.repo.is_none();
+        plain && own && is_empty(&self.workspace)
+    }
+
+    fn empty_start(&self) -> Option<NewPoint> {
+        let kept = self.house.config.workspaces.restore_points;
+        kept.then(|| NewPoint {
+            ground: restore_points::Ground::Shadow,
+            place: self.workspace.to_string_lossy().into_owned(),
+            branch: None,
+            commit_id: git::EMPTY_POINT.to_owned(),
+            facts: json!({}),
+            remarks: Vec::new(),
+        })
     }
 
     async fn prepare(&self) -> Result<Prepared> {
@@ -242,6 +268,22 @@ impl Work {
                 least.div_ceil(1_000_000)
             ),
         }))
+    }
+}
+
+/// Whether nothing lies there but the letters' own directory, without a letter.
+fn is_empty(workspace: &Path) -> bool {
+    let has_entries =
+        |path: &Path| std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
+    let state = workspace.join(letters::DIRECTORY);
+    match std::fs::read_dir(workspace) {
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        Ok(entries) => {
+            let only_state = entries
+                .flatten()
+                .all(|entry| entry.file_name() == letters::DIRECTORY);
+            only_state && !has_entries(&state)
+        }
     }
 }
 

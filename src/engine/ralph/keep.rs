@@ -5,7 +5,10 @@ use super::turn::UnderWay;
 use crate::agent::{Outcome, TurnEnd};
 use crate::engine::ground::{Kept, Occasion};
 use crate::engine::work::first_line;
+use crate::workspace::fingerprint::Memory;
+use crate::workspace::git;
 use anyhow::Result;
+use std::path::Path;
 
 /// Of a commit's subject.
 const MAX_SUBJECT_CHARS: usize = 72;
@@ -30,12 +33,22 @@ impl Ralph {
             return Ok((kept, mark));
         }
         let mark = self.memory.fingerprint(&self.work.workspace);
-        let kept = match self.kept_mark == Some(mark) {
+        let empty = || Memory::default().fingerprint(Path::new(""));
+        let as_before =
+            self.kept_mark == Some(mark) || (self.stands_on_nothing() && mark == empty());
+        let kept = match as_before {
             true => self.work.keep_unchanged().await?,
             false => self.work.keep(&self.occasion(turn, outcome)).await?,
         };
         self.kept_mark = Some(mark);
         Ok((kept, format!("{mark:016x}")))
+    }
+
+    /// The last point is that of a directory in which nothing is.
+    fn stands_on_nothing(&self) -> bool {
+        self.point
+            .as_ref()
+            .is_some_and(|point| point.commit_id == git::EMPTY_POINT)
     }
 
     fn look_at_tree(&mut self) -> String {

@@ -105,6 +105,7 @@ impl Ralph {
             output_file: turn.output_file.to_string_lossy().into_owned(),
             guidance_ids: self.unread_guidance().map(|word| word.id.clone()).collect(),
             reserve_usd: self.expected_cost(),
+            start: self.work.start.clone(),
             started_at_ms: turn.started_at_ms,
         };
         let (claim, lease) = (self.work.claim.clone(), self.work.house.lease_until_ms());

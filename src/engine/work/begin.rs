@@ -110,6 +110,7 @@ impl Work {
                 step: opened.assignment.step,
                 last_result: opened.assignment.result,
                 workspace,
+                start: None,
             };
             return match quick {
                 true => Ok(Some(work)),

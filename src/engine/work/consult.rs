@@ -203,6 +203,7 @@ impl Work {
             output_file: turn.output_file.to_string_lossy().into_owned(),
             guidance_ids: Vec::new(),
             reserve_usd: profile.cost_per_iteration,
+            start: None,
             started_at_ms: now_ms(),
         };
         let (claim, lease, layers) = (

@@ -26,6 +26,7 @@ use crate::agent;
 use crate::clock::now_ms;
 use crate::model::plan::PlanTask;
 use crate::model::session::EndReason;
+use crate::store::restore_points::NewPoint;
 use crate::store::sessions::Session;
 use crate::store::tasks::{Claim, Task};
 use serde_json::Value as Json;
@@ -50,6 +51,8 @@ pub struct Work {
     pub last_result: Option<Json>,
     pub mission: Mission,
     pub workspace: PathBuf,
+    /// The state before the first iteration, which is written down with that.
+    pub start: Option<NewPoint>,
 }
 
 impl Work {

@@ -43,7 +43,7 @@ pub async fn diff(
         },
         "--no-ext-diff",
         "--no-textconv",
-        "--ignore-submodules=dirty",
+        "--submodule=short",
         from.as_str(),
         to.as_str(),
     ];

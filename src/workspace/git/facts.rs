@@ -166,7 +166,6 @@ pub(super) async fn files_between(
         "-M",
         "--no-ext-diff",
         "--no-textconv",
-        "--ignore-submodules=dirty",
         from,
         to,
     ];

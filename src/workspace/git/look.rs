@@ -1,5 +1,5 @@
-//! What git sees in a tree that is in no commit yet, in one call. It must not look into repositories inside of it: git would run there
-//! by their own settings.
+//! What git sees in a tree that is in no commit yet, in one call. It must not look into repositories inside of it: git would start itself
+//! there, by their own settings, monitors and all (`git add -A` does).
 
 use super::repository::Repository;
 use anyhow::{Context, Result};

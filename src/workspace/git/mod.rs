@@ -27,6 +27,7 @@ mod references;
 mod repository;
 mod restore;
 mod seen;
+mod since;
 mod stage;
 mod standing;
 mod survey;
@@ -41,7 +42,7 @@ pub use conflict::{Concluded, abandon_conflict, conclude_conflict, lay_out_confl
 pub use diff::{Form, diff};
 pub use facts::{CommitMade, Facts, FileChange, changes_between};
 pub use fork::check_out;
-pub use ground::{Ground, ground};
+pub use ground::{EMPTY_POINT, Ground, ground, shadow_ground};
 pub use merge::{Merged, combined_start, is_merged, merge, unmerged};
 pub use prepare::{
     LOCK_FILE, Prepared, Unprepared, Wanted, adopt, prepare, release_in_place, safety_reference,

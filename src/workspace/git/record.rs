@@ -7,6 +7,7 @@ use super::ground::Ground;
 use super::references::{Orders, point_name};
 use super::repository::Repository;
 use super::seen::Seen;
+use super::since::{self, Known};
 use super::stage::Stage;
 use super::survey::{Survey, survey};
 use super::{under_way, warnings};
@@ -46,13 +47,6 @@ pub struct Recorded {
     pub warnings: Vec<String>,
 }
 
-/// The point before, as far as the repository still has it.
-struct Since {
-    commit: String,
-    tree: String,
-    parent: Option<String>,
-}
-
 /// The point that was found or made.
 struct Made {
     commit: String,
@@ -73,8 +67,12 @@ impl Made {
 
 /// Makes a point of the workspace as it is.
 pub async fn record(ground: &Ground, moment: &Moment<'_>) -> Result<Recorded> {
+    let ground = &ground.again().await?;
     let repository = ground.repository();
-    let seen = ground.is_shadow().then(|| Seen::take(repository));
+    let seen = match ground {
+        Ground::Own(_) => None,
+        Ground::Shadow(_) => Some(Seen::take(repository).await?),
+    };
     if let Some(commit) = seen.as_ref().and_then(Seen::unmoved_since)
         && moment.since == Some(&commit)
     {
@@ -159,7 +157,7 @@ impl Making<'_> {
                 && *head != since.parent
         });
         let mut warnings =
-            warnings::of_files(self.repository(), &files, self.moment, agent_committed);
+            warnings::of_files(self.repository(), files, self.moment, agent_committed).await?;
         if since.is_some() && before.is_none() {
             warnings.push("the point before is not in this repository any more".to_owned());
         }
@@ -178,24 +176,24 @@ impl Making<'_> {
         self.ground.repository()
     }
 
-    async fn find_or_make(&self) -> Result<(Made, Option<Since>)> {
+    async fn find_or_make(&self) -> Result<(Made, Option<Known>)> {
         let head = &self.survey.look.head;
-        let asked = before(self.repository(), self.moment.since);
+        let asked = since::head_and_since(self.repository(), self.moment.since);
         if self.survey.choice.is_nothing()
             && let Some(head) = head
         {
             let (_, since) = asked.await?;
             return Ok((Made::found(head, Some(head)), since));
         }
-        let ((head_tree, since), tree) = tokio::try_join!(asked, self.stage())?;
-        let same = since.as_ref().filter(|since| {
-            since.tree == tree && (head.as_ref() == Some(&since.commit) || *head == since.parent)
-        });
+        let ((at_head, since), tree) = tokio::try_join!(asked, self.stage())?;
+        let same = since
+            .as_ref()
+            .filter(|since| since.tree == tree && since.was_made_at(head.as_ref()));
         if let Some(same) = same {
             return Ok((Made::found(&same.commit, head.as_ref()), since));
         }
         if let Some(head) = head
-            && head_tree == Some(tree.clone())
+            && at_head.is_some_and(|at_head| at_head.tree == tree)
         {
             return Ok((Made::found(head, Some(head)), since));
         }
@@ -236,6 +234,9 @@ impl Making<'_> {
             "{subject}\n\nRalphd-Session: {}\nRalphd-Iteration: {}\n",
             moment.session, moment.number
         );
+        if !self.onto_branch {
+            message.push_str(since::BESIDE);
+        }
         if let Some(task) = moment.task {
             message.push_str(&format!("Ralphd-Task: {}\n", one_line(task, moment.mask)));
         }
@@ -260,7 +261,7 @@ impl Making<'_> {
     }
 
     /// What happened since; all files that changed with it.
-    async fn count(&self, made: &Made, since: Option<&Since>) -> Result<(Facts, Vec<FileChange>)> {
+    async fn count(&self, made: &Made, since: Option<&Known>) -> Result<(Facts, Vec<FileChange>)> {
         let mut facts = self.place(made.head.clone());
         let Some(since) = since.filter(|since| since.commit != made.commit) else {
             return Ok((facts, Vec::new()));
@@ -274,7 +275,7 @@ impl Making<'_> {
         Ok((facts, files))
     }
 
-    async fn commits(&self, made: &Made, since: &Since) -> Result<Vec<CommitMade>> {
+    async fn commits(&self, made: &Made, since: &Known) -> Result<Vec<CommitMade>> {
         let head = self.survey.look.head.as_ref();
         let Some(end) = made.head.as_ref().filter(|_| !self.ground.is_shadow()) else {
             return Ok(Vec::new());
@@ -301,29 +302,4 @@ impl Making<'_> {
             Ground::Shadow(_) => Facts::default(),
         }
     }
-}
-
-/// The tree of HEAD, and the point before, asked for in one call.
-async fn before(
-    repository: &Repository,
-    since: Option<&str>,
-) -> Result<(Option<String>, Option<Since>)> {
-    let since = since.filter(|since| since.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    let mut input = "HEAD^{tree}\n".to_owned();
-    if let Some(since) = since {
-        input.push_str(&format!("{since}^{{tree}}\n{since}^1\n"));
-    }
-    let words = ["cat-file", "--batch-check=%(objectname)"];
-    let said = repository.call(words).input(input).text().await?;
-    let mut names = said
-        .lines()
-        .map(|line| (!line.contains(' ')).then(|| line.to_owned()));
-    let mut next = || names.next().flatten();
-    let (head_tree, tree, parent) = (next(), next(), next());
-    let since = since.zip(tree).map(|(commit, tree)| Since {
-        commit: commit.to_owned(),
-        tree,
-        parent,
-    });
-    Ok((head_tree, since))
 }

@@ -43,6 +43,7 @@ pub struct Restored {
 
 /// Takes the tree to a point.
 pub async fn restore(ground: &Ground, to: &Point<'_>) -> Result<Restored> {
+    let ground = &ground.again().await?;
     let repository = ground.repository();
     let Some(target) = repository.commit_of(to.commit).await? else {
         bail!("the point {} is not in this repository any more", to.commit);

@@ -4,6 +4,7 @@
 use super::repository::{DOT_GIT, Repository};
 use crate::workspace::fingerprint::hash_of;
 use crate::workspace::letters;
+use anyhow::{Context, Result};
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -24,14 +25,23 @@ pub struct Seen {
 }
 
 impl Seen {
-    pub fn take(repository: &Repository) -> Self {
-        let kept = repository.git_dir().join(KEPT);
-        let marker = repository.git_dir().join(MARKER);
+    pub async fn take(repository: &Repository) -> Result<Self> {
+        let (shadow, workspace) = (
+            repository.git_dir().to_owned(),
+            repository.work_tree().to_owned(),
+        );
+        tokio::task::spawn_blocking(move || Self::of(&shadow, &workspace))
+            .await
+            .context("the walk through the directory ended early")
+    }
+
+    fn of(shadow: &Path, workspace: &Path) -> Self {
+        let (kept, marker) = (shadow.join(KEPT), shadow.join(MARKER));
         // The time of a new file is the time of the file system itself: only with that one can its files be compared.
         let began = File::create(&marker)
             .and_then(|file| file.metadata())
             .map(|facts| (facts.ctime(), facts.ctime_nsec()));
-        let walked = walk(repository.work_tree());
+        let walked = walk(workspace);
         let (number, settled) = match (began, walked) {
             (Ok(began), Some((number, newest))) => (Some(number), newest < began),
             _ => (None, false),

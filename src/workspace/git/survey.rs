@@ -38,10 +38,9 @@ pub async fn survey(ground: &Ground, mask: &Mask, keep_tracked: bool) -> Result<
             Err(error) if ground.is_shadow() && is_too_long(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
-        if ground.is_shadow() && !fits(&look.entries, repository.work_tree()) {
+        let Some(choice) = chosen(ground, &look, mask, keep_tracked).await? else {
             return Ok(None);
-        }
-        let choice = chosen(repository, &look, mask, keep_tracked).await?;
+        };
         let doors = match ground {
             Ground::Own(_) => Vec::new(),
             Ground::Shadow(_) => doors(repository.work_tree(), &choice.nested),
@@ -64,11 +63,12 @@ pub async fn survey(ground: &Ground, mask: &Mask, keep_tracked: bool) -> Result<
 }
 
 async fn chosen(
-    repository: &Repository,
+    ground: &Ground,
     look: &Look,
     mask: &Mask,
     keep_tracked: bool,
-) -> Result<Choice> {
+) -> Result<Option<Choice>> {
+    let repository = ground.repository();
     let state_is_theirs = match whose_state(&look.entries) {
         Some(known) => known,
         None => holds_state(repository).await?,
@@ -79,8 +79,12 @@ async fn chosen(
         state_is_theirs,
         keep_tracked,
     };
-    let entries = look.entries.clone();
-    tokio::task::spawn_blocking(move || choose(&entries, &rules))
+    let (entries, is_bounded) = (look.entries.clone(), ground.is_shadow());
+    let look_through = move || {
+        let fits = !is_bounded || fits(&entries, &rules.work_tree);
+        fits.then(|| choose(&entries, &rules))
+    };
+    tokio::task::spawn_blocking(look_through)
         .await
         .context("the look through the files ended early")
 }

@@ -7,7 +7,9 @@ use super::record::Moment;
 use super::repository::Repository;
 use super::survey::Survey;
 use super::telling;
-use std::path::PathBuf;
+use crate::model::mask::Mask;
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
 
 /// Named of each kind; the rest is counted.
 const MAX_NAMED: usize = 10;
@@ -54,26 +56,41 @@ fn listed(what: &str, mut names: Vec<String>) -> Option<String> {
 }
 
 /// Of what went into the point since the one before.
-pub fn of_files(
+pub async fn of_files(
     repository: &Repository,
-    files: &[FileChange],
+    files: Vec<FileChange>,
     moment: &Moment<'_>,
     agent_committed: bool,
+) -> Result<Vec<String>> {
+    let work_tree = repository.work_tree().to_owned();
+    let large_bytes = moment.large_bytes;
+    // Ours were looked at before they went in.
+    let mask = agent_committed.then(|| moment.mask.clone());
+    let look = move || of_each(&work_tree, &files, large_bytes, mask.as_ref());
+    tokio::task::spawn_blocking(look)
+        .await
+        .context("the look at the files ended early")
+}
+
+fn of_each(
+    work_tree: &Path,
+    files: &[FileChange],
+    large_bytes: u64,
+    mask: Option<&Mask>,
 ) -> Vec<String> {
     let (mut large, mut binary, mut secret) = (Vec::new(), Vec::new(), Vec::new());
     for file in files {
-        let path = repository.work_tree().join(&file.path);
+        let path = work_tree.join(&file.path);
         let Ok(facts) = std::fs::symlink_metadata(&path) else {
             continue;
         };
-        if facts.len() > moment.large_bytes {
+        if facts.len() > large_bytes {
             large.push(format!("{} ({} MB)", file.path, facts.len() / 1_000_000));
         } else if file.added.is_none() {
             binary.push(file.path.clone());
         }
-        // Ours were looked at before they went in.
-        let is_secret = || telling::is_telling(&path) || is_secret_inside(&path, moment.mask);
-        if agent_committed && facts.is_file() && is_secret() {
+        let is_secret = |mask| telling::is_telling(&path) || is_secret_inside(&path, mask);
+        if facts.is_file() && mask.is_some_and(is_secret) {
             secret.push(file.path.clone());
         }
     }

@@ -7,4 +7,7 @@ mod merging_storm;
 mod place;
 mod preparing;
 mod pushing;
+mod recording;
+mod restoring;
 mod trees;
+mod yard;
