@@ -11,7 +11,7 @@ p="$HERE/prompt.$TURNS.$$"; cat >"$p"
 if grep -q 'are in conflict' "$p"; then MERGER
 elif grep -q 'A session has done its work' "$p"; then echo "All of it is done."; exit
 else
-    eval "$(grep -o 'DO [^.]*' "$p" | head -n 1 | cut -c 4-)"
+    eval "$(sed -n 's/.*DO \(.*\) THEN STOP.*/\1/p' "$p" | head -n 1)"
     echo "did it"; echo TASK_COMPLETE
 fi
 "#;
@@ -24,17 +24,17 @@ const THREE: &str = r#"
 [[tasks]]
 order = 1
 type = "agent"
-description = "DO echo one >shared.txt; echo 1 >a.txt."
+description = "DO echo one >shared.txt; echo 1 >a.txt THEN STOP"
 
 [[tasks]]
 order = 2
 type = "agent"
-description = "DO echo two >shared.txt; echo 2 >b.txt."
+description = "DO echo two >shared.txt; echo 2 >b.txt THEN STOP"
 
 [[tasks]]
 order = 3
 type = "agent"
-description = "DO echo 3 >c.txt."
+description = "DO echo 3 >c.txt THEN STOP"
 "#;
 
 /// A site with a repository and a workflow.
@@ -171,7 +171,7 @@ fn a_task_starts_from_what_those_it_depends_on_have_left() {
 [[tasks]]
 order = 1
 type = "agent"
-description = "DO echo 1 >a.txt."
+description = "DO echo 1 >a.txt THEN STOP"
 
 [[tasks]]
 order = 2
@@ -183,7 +183,7 @@ command = "echo 2 >b.txt"
 order = 3
 type = "agent"
 agent = "helper"
-description = "DO cat a.txt b.txt >both.txt."
+description = "DO cat a.txt b.txt >both.txt THEN STOP"
 depends_on = [1, 2]
 "#;
     let site = site(FAILS, workflow).agent("helper", &WORKER.replace("MERGER", FAILS));

@@ -18,12 +18,12 @@ const WORKFLOW: &str = r#"
 [[tasks]]
 order = 1
 type = "agent"
-description = "DO echo one >shared.txt; sleep 0.1; echo 1 >a.txt."
+description = "DO echo one >shared.txt; sleep 0.1; echo 1 >a.txt THEN STOP"
 
 [[tasks]]
 order = 2
 type = "agent"
-description = "DO echo two >shared.txt; sleep 0.1; echo 2 >b.txt."
+description = "DO echo two >shared.txt; sleep 0.1; echo 2 >b.txt THEN STOP"
 
 [[tasks]]
 order = 3
@@ -34,7 +34,7 @@ depends_on = [1, 2]
 [[tasks]]
 order = 4
 type = "agent"
-description = "DO cat a.txt b.txt >both.txt; sleep 0.1."
+description = "DO cat a.txt b.txt >both.txt; sleep 0.1 THEN STOP"
 depends_on = 3
 "#;
 
