@@ -7,6 +7,7 @@ mod location;
 mod locks;
 mod prepare;
 mod repository;
+mod stage;
 mod tool;
 
 pub use location::{Source, check_reference};
@@ -14,4 +15,5 @@ pub use prepare::{
     LOCK_FILE, Prepared, Unprepared, Wanted, prepare, release_in_place, safety_reference,
 };
 pub use repository::{Foreign, Repository};
+pub use stage::stage_all;
 pub use tool::{Author, Call, GitFailed, Tool};

@@ -1,4 +1,7 @@
 //! Workspaces on repositories: how one is made ready, and what a hostile repository cannot do.
 
+mod hostile;
+mod in_place;
+mod killed;
 mod place;
 mod preparing;
