@@ -21,7 +21,6 @@ pub const ALWAYS: &[(&str, &str)] = &[
     ("color.ui", "false"),
     // An empty value empties the list of helpers.
     ("credential.helper", ""),
-    ("diff.external", ""),
     // A submodule's own settings may name programs, and git would go there to look. What `.gitmodules` says is still stronger:
     // calls that look at the tree say it once more in their words.
     ("diff.ignoreSubmodules", "dirty"),
@@ -67,7 +66,12 @@ fn dull(name: &str) -> Vec<(String, String)> {
         return Vec::new();
     };
     let Some((subsection, key)) = rest.rsplit_once('.') else {
-        return Vec::new();
+        // Not said always: a diff dies of it, unless its words say `--no-ext-diff`.
+        let external = name.eq_ignore_ascii_case("diff.external");
+        return external
+            .then(|| (name.to_owned(), String::new()))
+            .into_iter()
+            .collect();
     };
     let section = section.to_ascii_lowercase();
     let key = key.to_ascii_lowercase();
@@ -183,6 +187,7 @@ mod tests {
                 "diff.pdf.textconv",
                 vec![("diff.pdf.command", ""), ("diff.pdf.textconv", "")],
             ),
+            ("diff.external", vec![("diff.external", "")]),
             ("merge.ours.driver", vec![("merge.ours.driver", "false")]),
             (
                 "branch.a/b.mergeOptions",

@@ -1,8 +1,8 @@
 //! A directory with repositories of its own for each test, made with git as it is installed, but without anybody's settings.
 
-use ralphd::model::git::Author;
-use ralphd::model::git::Source;
+use ralphd::model::git::{Author, Source};
 use ralphd::workspace::git::{Prepared, Tool, Unprepared, Wanted, prepare};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -41,6 +41,14 @@ impl Place {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
+    }
+
+    /// A program of the shell; its path.
+    pub fn program(&self, name: &str, text: &str) -> String {
+        self.write(name, &format!("#!/bin/sh\n{text}\n"));
+        let path = self.path(name);
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        path.to_str().unwrap().to_owned()
     }
 
     pub fn read(&self, name: &str) -> String {
@@ -117,8 +125,12 @@ pub fn tool() -> Tool {
 
 /// A session of its own on `source`.
 pub fn wanted<'a>(place: &Place, session: &'a str) -> Wanted<'a> {
+    wanted_below(&place.path(""), session)
+}
+
+pub fn wanted_below<'a>(root: &Path, session: &'a str) -> Wanted<'a> {
     Wanted {
-        source: Some(Source::Path(place.path("source"))),
+        source: Some(Source::Path(root.join("source"))),
         reference: None,
         shallow: false,
         in_place: false,

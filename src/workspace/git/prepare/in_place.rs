@@ -4,6 +4,7 @@
 use super::{Prepared, Unprepared, Wanted, exclude, look};
 use crate::clock;
 use crate::workspace::git::repository::Repository;
+use super::everything::stage_all;
 use crate::workspace::git::tool::Tool;
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -166,7 +167,7 @@ async fn keep(repository: &Repository, session: &str, notes: &mut Vec<String>) -
             copied.with_context(|| format!("cannot write {}", index.display()))?;
         }
     }
-    let kept = commit_tree(repository, &index.to_string_lossy(), session, notes).await;
+    let kept = commit_tree(repository, &index, session, notes).await;
     let _ = fs::remove_file(&index);
     let words = ["update-ref", &reference, &kept?];
     repository.call(words).done().await?;
@@ -175,44 +176,20 @@ async fn keep(repository: &Repository, session: &str, notes: &mut Vec<String>) -
 
 async fn commit_tree(
     repository: &Repository,
-    index: &str,
+    index: &Path,
     session: &str,
     notes: &mut Vec<String>,
 ) -> Result<String> {
-    let on_index = |words: &[&str]| {
-        repository
-            .call(words.iter().copied())
-            .variable("GIT_INDEX_FILE", index)
-    };
-    // Not `git add`: it would look into submodules, whose settings may name programs.
-    let listed = on_index(&[
-        "ls-files",
-        "-z",
-        "--modified",
-        "--deleted",
-        "--others",
-        "--exclude-standard",
-    ]);
-    let listed = listed.bytes().await?;
-    let is_repository = |path: &&[u8]| path.ends_with(b"/");
-    let paths = || {
-        listed
-            .split(|byte| *byte == 0)
-            .filter(|path| !path.is_empty())
-    };
-    notes.extend(paths().filter(is_repository).map(|path| {
-        let path = String::from_utf8_lossy(path);
-        format!("{path} is a repository of its own and not part of the safety copy")
-    }));
-    let own: Vec<u8> = paths()
-        .filter(|path| !is_repository(path))
-        .flat_map(|path| [path, b"\0"].concat())
-        .collect();
-    on_index(&["update-index", "-z", "--add", "--remove", "--stdin"])
-        .input(own)
-        .done()
-        .await?;
-    let tree = on_index(&["write-tree"]).text().await?;
+    let inside = stage_all(repository, Some(index)).await?;
+    notes.extend(
+        inside.iter().map(|path| {
+            format!("{path} is a repository of its own and not part of the safety copy")
+        }),
+    );
+    let written = repository
+        .call(["write-tree"])
+        .variable("GIT_INDEX_FILE", index.to_string_lossy());
+    let tree = written.text().await?;
     let message = format!("The tree as session {session} found it");
     let mut words = vec!["commit-tree", tree.as_str(), "-m", message.as_str()];
     let head = repository.head().await?;

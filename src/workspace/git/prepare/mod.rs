@@ -10,8 +10,10 @@
 //!  offer     the branches and tags of a source, and which of them is meant
 //!  look      what people should know: uncommitted files, submodules, large files left out
 //!  exclude   the letters of agents are no part of the work
+//!  everything  the whole tree of a user, for the safety copy
 //! ```
 
+mod everything;
 mod exclude;
 mod fresh;
 mod in_place;
