@@ -503,6 +503,13 @@ async fn nothing_that_a_repository_names_is_run() {
     let yard = Yard::repository();
     let mark = yard.place().join("ran");
     let evil = format!("touch {}; cat", mark.display());
+    // Git would look into it by starting itself there.
+    std::fs::create_dir_all(yard.path("inner")).unwrap();
+    let inner = yard.path("inner");
+    git_in(&inner, &["init", "-q"]);
+    git_in(&inner, &["commit", "-qm", "x", "--allow-empty"]);
+    yard.git(&["-c", "advice.addEmbeddedRepo=false", "add", "inner"]);
+    yard.git(&["commit", "-qm", "Inner"]);
     let start = yard.record(0, None).await;
     yard.write(".gitattributes", "* filter=evil diff=evil\n");
     for setting in [
@@ -530,33 +537,9 @@ async fn nothing_that_a_repository_names_is_run() {
         yard.write(&hook, format!("#!/bin/sh\n{evil}\n"));
         std::fs::set_permissions(yard.path(&hook), PermissionsExt::from_mode(0o755)).unwrap();
     }
-    // Git would look into it by starting itself there.
-    std::fs::create_dir_all(yard.path("inner")).unwrap();
-    git_in(&yard.path("inner"), &["init", "-q"]);
-    git_in(
-        &yard.path("inner"),
-        &["commit", "-qm", "x", "--allow-empty"],
-    );
-    let head = git_in(&yard.path("inner"), &["rev-parse", "HEAD"]);
-    std::fs::remove_file(yard.path(".git/hooks/post-index-change")).unwrap();
-    let link = format!("160000,{head},inner");
-    std::process::Command::new("git")
-        .args([
-            "-c",
-            "core.fsmonitor=false",
-            "-c",
-            "core.hooksPath=/dev/null",
-            "update-index",
-            "--add",
-            "--cacheinfo",
-            &link,
-        ])
-        .current_dir(&yard.workspace)
-        .status()
-        .unwrap();
     yard.write("inner/x", "dirty\n");
-    git_in(&yard.path("inner"), &["config", "core.fsmonitor", &evil]);
-    git_in(&yard.path("inner"), &["config", "filter.evil.clean", &evil]);
+    git_in(&inner, &["config", "core.fsmonitor", &evil]);
+    git_in(&inner, &["config", "filter.evil.clean", &evil]);
     let _ = std::fs::remove_file(&mark);
     yard.write("a.txt", "two\n");
     let first = yard.record(1, Some(&start)).await;
@@ -567,6 +550,12 @@ async fn nothing_that_a_repository_names_is_run() {
     yard.restore(&second, 2).await;
     assert_eq!(yard.read("a.txt").as_deref(), Some("three\n"));
     assert!(!mark.exists(), "a program of the repository was run");
+    let _ = std::process::Command::new("git")
+        .args(["add", "-A"])
+        .current_dir(&yard.workspace)
+        .output()
+        .unwrap();
+    assert!(mark.exists(), "the trap itself does not work");
 }
 
 #[tokio::test]
