@@ -277,28 +277,18 @@ async fn holds(tree: &Repository, laid: &Laid) -> Result<bool> {
 
 /// What keeps the tree from being a merge, in words.
 async fn left_to_do(tree: &Repository, laid: &Laid) -> Result<Vec<String>> {
-    let committed = holds(tree, laid).await?;
-    if !committed && !laid.is_under_way(tree) {
-        return Ok(vec![
-            "the merge was given up: its history has only one of the two sides".to_owned(),
-        ]);
-    }
-    if !contains(tree, &laid.ours, "HEAD").await? {
-        return Ok(vec!["the tree was moved off the working branch".to_owned()]);
+    let under_way = laid.is_under_way(tree) && contains(tree, &laid.ours, "HEAD").await?;
+    if !under_way && !holds(tree, laid).await? {
+        let words = "the merge was given up: its history has only one of the two sides";
+        return Ok(vec![words.to_owned()]);
     }
     let mut left = markers::left(tree, &laid.sum).await?;
-    left.extend(
-        untouched(tree, laid)
-            .await?
-            .into_iter()
-            .filter(|(path, _)| {
-                !left
-                    .iter()
-                    .any(|said| said.starts_with(&format!("{path}: ")))
-            })
-            .map(|(_, words)| words)
-            .collect::<Vec<_>>(),
-    );
+    for (path, words) in untouched(tree, laid).await? {
+        let of_path = format!("{path}: ");
+        if !left.iter().any(|said| said.starts_with(&of_path)) {
+            left.push(words);
+        }
+    }
     Ok(left)
 }
 

@@ -74,30 +74,24 @@ pub async fn step(main: &Repository, step: &Step<'_>) -> Result<Stepped> {
 
 /// What is not committed and would be overwritten by a step.
 async fn blocking(main: &Repository, step: &Step<'_>) -> Result<Vec<String>> {
+    let differing = differences(main, step.old, step.new).await?;
+    let mut names = ignored_in_the_way(main, &differing).await?;
     // Says no when something needs an update, which is the next question.
     main.call(["update-index", "-q", "--refresh"])
         .ends_with(&[0, 1])
         .await?;
-    let dry = main
-        .call(["read-tree", "--dry-run", "-m", "-u", step.old, step.new])
-        .done()
-        .await;
-    let Err(refused) = dry else {
-        return Ok(Vec::new());
+    let words = ["read-tree", "--dry-run", "-m", "-u", step.old, step.new];
+    let Err(refused) = main.call(words).done().await else {
+        return Ok(names);
     };
     let Some(refused) = refused.downcast_ref::<GitFailed>() else {
         return Err(refused);
     };
-    let touched: HashSet<Vec<u8>> = differences(main, step.old, step.new)
-        .await?
-        .into_keys()
-        .collect();
     let status = [
         "status",
         "--porcelain=v1",
         "-z",
         "--untracked-files=all",
-        "--ignored=matching",
         "--no-renames",
         "--ignore-submodules=dirty",
     ];
@@ -106,15 +100,46 @@ async fn blocking(main: &Repository, step: &Step<'_>) -> Result<Vec<String>> {
         .variable("GIT_OPTIONAL_LOCKS", "0")
         .bytes()
         .await?;
-    let mut names: Vec<String> = listed(&status)
-        .filter_map(|line| line.get(3..))
-        .filter(|path| touched.iter().any(|touched| meet(touched, path)))
-        .map(shown)
-        .collect();
+    let changed = listed(&status).filter_map(|line| line.get(3..));
+    let in_the_way = changed.filter(|path| differing.keys().any(|other| meet(other, path)));
+    names.extend(in_the_way.map(shown));
     if names.is_empty() {
         names.push(refused.complaint.clone());
     }
+    names.sort();
+    names.dedup();
     Ok(names)
+}
+
+/// What git would not mind to lose: files that are to be ignored, where a step puts one of its own.
+async fn ignored_in_the_way(
+    main: &Repository,
+    differing: &BTreeMap<Vec<u8>, Sides>,
+) -> Result<Vec<String>> {
+    let added = differing.iter().filter(|(_, (old, _))| old.is_none());
+    let barred: Vec<&Vec<u8>> = added
+        .map(|(path, _)| path)
+        .filter(|path| is_barred(main, path, differing))
+        .collect();
+    if barred.is_empty() {
+        return Ok(Vec::new());
+    }
+    let others = main.call(["ls-files", "--others", "-z"]).bytes().await?;
+    let others = listed(&others);
+    let met = others.filter(|other| barred.iter().any(|path| meet(other, path)));
+    Ok(met.map(shown).collect())
+}
+
+/// Whether there is something where a file is to be, or anything but a directory above it.
+fn is_barred(main: &Repository, path: &[u8], differing: &BTreeMap<Vec<u8>, Sides>) -> bool {
+    let above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    let mut above = above.map(|(end, _)| &path[..end]);
+    let is_file = |above: &[u8]| {
+        let there = main.work_tree().join(OsStr::from_bytes(above));
+        let goes = differing.contains_key(above);
+        !goes && fs::symlink_metadata(there).is_ok_and(|facts| !facts.is_dir())
+    };
+    is_there(main, path) || above.any(is_file)
 }
 
 /// Whether two paths are the same, or one is above the other.
@@ -207,8 +232,12 @@ async fn finish(main: &Repository, old: &str, new: &str) -> Result<Vec<String>> 
     let known = main.call(["ls-files", "-z"]).bytes().await?;
     let known: HashSet<&[u8]> = listed(&known).collect();
     let mut paths = Vec::new();
-    for (path, (_, new)) in &differing {
-        if new.is_some() || known.contains(path.as_slice()) {
+    let is_new = |path: &[u8]| differing.get(path).is_some_and(|(_, new)| new.is_some());
+    for path in differing.keys() {
+        // What gives way to a file of the name of its directory goes with that.
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        let gives_way = ends.map(|(end, _)| &path[..end]).any(is_new);
+        if is_new(path) || (known.contains(path.as_slice()) && !gives_way) {
             paths.extend_from_slice(path);
             paths.push(0);
         }
@@ -258,7 +287,7 @@ async fn changed_by_others(
         }
         let ours = match new {
             // What was below it is looked at by its own names; only what git does not know must not be there.
-            _ if facts.is_dir() => !holds_others(main, path).await?,
+            _ if facts.is_dir() => !holds_others(main, path, differing).await?,
             Some(new) if facts.is_file() && facts.len() <= MAX_COMPARED_BYTES => {
                 let content = fs::read(&there).unwrap_or_default();
                 is_beginning(main, new, &content).await?
@@ -272,9 +301,14 @@ async fn changed_by_others(
     Ok(changed)
 }
 
-async fn holds_others(main: &Repository, path: &[u8]) -> Result<bool> {
+/// Whether there is anything below a path that is not of the step.
+async fn holds_others(
+    main: &Repository,
+    path: &[u8],
+    differing: &BTreeMap<Vec<u8>, Sides>,
+) -> Result<bool> {
     let others = main.call(["ls-files", "--others", "-z"]).bytes().await?;
-    Ok(listed(&others).any(|other| meet(other, path)))
+    Ok(listed(&others).any(|other| meet(other, path) && !differing.contains_key(other)))
 }
 
 /// Whether this is how far git came in writing the file.

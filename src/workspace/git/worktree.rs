@@ -314,13 +314,7 @@ pub(super) async fn make_tree(
             other.display()
         );
     }
-    if main
-        .call(["config", "--get", "extensions.refStorage"])
-        .ends_with(&[0, 1])
-        .await?
-        .1
-        .starts_with(b"reftable")
-    {
+    if main.common_dir().join("reftable").exists() {
         bail!(Foreign(
             "the repository keeps its branches in a reftable, which is not known here".to_owned()
         ));
