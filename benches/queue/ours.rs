@@ -60,6 +60,8 @@ fn session(request: String) -> NewSession {
         planned: false,
         parent: None,
         follows_session_id: None,
+        fork: None,
+        no_wait: false,
         protected: None,
         priority: 0,
         not_before_ms: None,

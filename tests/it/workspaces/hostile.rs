@@ -1,7 +1,7 @@
 //! Repositories, and settings around them, that name programs or lead elsewhere: each program leaves a mark when it runs, and none may.
 
 use super::place::{Place, prepare_in, tool, wait, wanted, wanted_below};
-use ralphd::model::git::{Source};
+use ralphd::model::git::Source;
 use ralphd::workspace::git::{Wanted, prepare};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;

@@ -1,10 +1,10 @@
 //! Work in the user's own checkout, because it was asked for: a lock file says so, the tree is kept as it was under a ref, and the work goes
 //! on a branch of its own. It must not change a file of the tree, nor throw the user off what is under way there.
 
+use super::everything::stage_all;
 use super::{Prepared, Unprepared, Wanted, exclude, look};
 use crate::clock;
 use crate::workspace::git::repository::Repository;
-use super::everything::stage_all;
 use crate::workspace::git::tool::Tool;
 use anyhow::{Context, Result, bail};
 use std::fs;
