@@ -156,8 +156,9 @@ impl Work {
 
     /// Lets the merger resolve a conflict in a tree of its own. What a person or an earlier try did there already counts.
     async fn resolve(mut self, conflict: &Conflict<'_>, paths: Vec<String>) -> Result<Came> {
-        let trees = self.house.trees_of(&self.session.id);
-        let place = trees.join(format!("merge-{}", self.task.task_order));
+        let order = self.task.task_order;
+        let place = self.house.conflict_tree(&self.session.id, order);
+        self.announce_tree(&place, conflict.branch).await?;
         let tree = git::lay_out_conflict(conflict.main, &place, conflict.branch).await?;
         let mut problem = match self.conclude(conflict, &tree).await? {
             Ok(commit) => return self.came_together(conflict, &place, commit).await,
@@ -220,6 +221,7 @@ impl Work {
         commit: String,
     ) -> Result<Came> {
         git::abandon_conflict(conflict.main, place).await?;
+        self.house.forget_tree(place, &self.session.id).await?;
         let facts = json!({
             "branch": conflict.branch, "into": conflict.working, "commit": commit, "conflict": true,
         });

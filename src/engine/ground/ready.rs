@@ -67,6 +67,7 @@ impl Work {
             crate::workspace::prepare(&self.workspace)?;
             self.start = self.empty_start();
         } else if begun.is_none() {
+            self.announce_in_place().await?;
             let mut stop = self.signals.stop.clone();
             let prepared = tokio::select! {
                 prepared = self.prepare() => prepared,
@@ -89,6 +90,17 @@ impl Work {
             },
             false => Ok(Ok(())),
         }
+    }
+
+    /// A lock is about to be put into a user's checkout: in the rows first, so that it is opened again whatever happens.
+    async fn announce_in_place(&self) -> Result<()> {
+        let is_child = self.session.parent_session_id.is_some();
+        if self.mission.workspace.in_place != Some(true) || is_child {
+            return Ok(());
+        }
+        let (id, path) = (self.session.id.clone(), self.session.workspace.clone());
+        let note = move |sql: &mut dyn Sql| workspaces::set_untidy(sql, &path, Some(&id));
+        self.house.store.write(note).await
     }
 
     /// A plain session in a directory of its own in which nothing is yet, which is most of them: there is nothing to be made ready, and its
@@ -219,7 +231,6 @@ impl Work {
         };
         let kept = self.keep(&occasion).await?;
         let (id, path) = (self.session.id.clone(), self.session.workspace.clone());
-        let in_place = self.mission.workspace.in_place == Some(true);
         let is_child = self.session.parent_session_id.is_some();
         self.house
             .store
@@ -235,9 +246,6 @@ impl Work {
                 }
                 let branch = kept.point.as_ref().and_then(|point| point.branch.as_deref());
                 workspaces::set_branch(sql, &path, branch)?;
-                if in_place {
-                    workspaces::set_untidy(sql, &path, Some(&id))?;
-                }
                 let commit = kept.point.as_ref().map(|point| &point.commit_id);
                 let facts = json!({
                     "path": path, "branch": branch, "commit": commit, "safety": prepared.safety, "notes": prepared.notes,

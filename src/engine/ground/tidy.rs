@@ -7,7 +7,10 @@ use crate::store::driver::Sql;
 use crate::store::workspaces::{self, Workspace};
 use crate::workspace::git::{self, Ground, Moment, Removal};
 use anyhow::{Context, Result};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// What the directories of laid-out merges begin with.
+const CONFLICT: &str = "merge-";
 
 /// Does what is left to do after sessions that have ended. What fails is tried again at the next round.
 pub async fn tidy(house: &House) -> Result<()> {
@@ -35,28 +38,51 @@ async fn tidy_one(house: &House, place: Workspace) -> Result<()> {
 
 async fn remove_tree(house: &House, place: Workspace, main_path: &str) -> Result<()> {
     let path = Path::new(&place.path);
+    let session = place.untidy_session_id.clone().unwrap_or_default();
     if let Some(main) = house.repository(Path::new(main_path)).await? {
         if let Some(tree) = git::tree_at(&main, path).await? {
             commit_rest(house, &place, Ground::Own(tree)).await?;
         }
-        if let Removal::Kept(why) = git::remove_tree(&main, path).await? {
-            anyhow::bail!("{why}");
+        if is_conflict(path) {
+            git::abandon_conflict(&main, path).await?;
+        } else if let Removal::Kept(why) = git::remove_tree(&main, path).await? {
+            // Said once; it stays in the list of workspaces.
+            tracing::warn!("{} is kept: {why}", path.display());
+            let kept = place.path.clone();
+            let kept = move |sql: &mut dyn Sql| workspaces::set_untidy(sql, &kept, None);
+            return house.store.write(kept).await;
         }
     }
-    let (done, session) = (place.path.clone(), place.untidy_session_id.clone());
-    let forget = move |sql: &mut dyn Sql| {
-        workspaces::set_untidy(sql, &done, None)?;
-        if let Some(session) = &session {
-            workspaces::release_one(sql, &done, session, now_ms())?;
+    house.forget_tree(path, &session).await
+}
+
+/// A merge that was laid out for somebody to resolve.
+fn is_conflict(tree: &Path) -> bool {
+    let name = tree.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with(CONFLICT)
+}
+
+impl House {
+    /// The tree of a task is gone.
+    pub(in crate::engine) async fn forget_tree(&self, place: &Path, session: &str) -> Result<()> {
+        let (gone, session) = (place.to_string_lossy().into_owned(), session.to_owned());
+        let forget = move |sql: &mut dyn Sql| {
+            workspaces::set_untidy(sql, &gone, None)?;
+            workspaces::release_one(sql, &gone, &session, now_ms())?;
+            workspaces::forget(sql, &gone).map(|_| ())
+        };
+        self.store.write(forget).await?;
+        // Only where it is empty.
+        if let Some(all) = place.parent() {
+            let _ = std::fs::remove_dir(all);
         }
-        workspaces::forget(sql, &done).map(|_| ())
-    };
-    house.store.write(forget).await?;
-    // Only where it is empty.
-    if let Some(all) = path.parent() {
-        let _ = std::fs::remove_dir(all);
+        Ok(())
     }
-    Ok(())
+
+    /// Where the conflict of a `merge` task is laid out.
+    pub(in crate::engine) fn conflict_tree(&self, session: &str, order: i64) -> PathBuf {
+        self.trees_of(session).join(format!("{CONFLICT}{order}"))
+    }
 }
 
 /// What an agent left that was ended in the middle.

@@ -53,21 +53,25 @@ impl Work {
             .house
             .trees_of(&self.session.id)
             .join(order.to_string());
-        let tree = NewTree {
-            path: place.to_string_lossy().into_owned(),
-            main_path: self.session.workspace.clone(),
-            task_id: self.task.id.clone(),
-            session_id: self.session.id.clone(),
-            branch: branch.clone(),
-        };
-        // In the rows first: what is made afterwards is then never forgotten.
-        let remember = move |sql: &mut dyn Sql| workspaces::add_tree(sql, &tree, now_ms());
-        self.house.store.write(remember).await?;
+        self.announce_tree(&place, &branch).await?;
         let from = self.start_of_tree(&main, &working).await?;
         git::add_tree(&main, &place, &branch, &from).await?;
         crate::workspace::prepare(&place)?;
         self.workspace = place;
         Ok(())
+    }
+
+    /// A tree is about to be made: in the rows first, so that it is never forgotten.
+    pub(in crate::engine) async fn announce_tree(&self, place: &Path, branch: &str) -> Result<()> {
+        let tree = NewTree {
+            path: place.to_string_lossy().into_owned(),
+            main_path: self.session.workspace.clone(),
+            task_id: self.task.id.clone(),
+            session_id: self.session.id.clone(),
+            branch: branch.to_owned(),
+        };
+        let remember = move |sql: &mut dyn Sql| workspaces::add_tree(sql, &tree, now_ms());
+        self.house.store.write(remember).await
     }
 
     /// Where the tree of a task begins: on the working branch, with what the tasks it depends on have left on theirs.
