@@ -1,10 +1,10 @@
 //! The git command on the repositories that agents work in. It never asks anybody, never waits for an editor or a password, and runs nothing
-//! that a repository or the user's own settings name (hooks, monitors, filters, drivers): [`guard`] sees to that for every call.
+//! that a repository or the user's own settings name (hooks, monitors, filters, drivers): `guard` sees to that for every call.
 //! It must not touch the database, nor decide what a session is to do.
 //!
-//! What one turn of an agent did is kept as a point ([`record()`]): [`look`] says what changed, [`choose`] what of it is wanted, [`stage`] puts
-//! it into an index, [`references`] keep the commit. [`restore()`] goes back to one, [`diff()`] compares two, [`check_out`] starts elsewhere from one. Before
-//! the first of them comes [`prepare()`].
+//! What one turn of an agent did is kept as a point ([`record()`]): `look` says what changed, `choose` what of it is wanted, `stage` puts
+//! it into an index, `references` keep the commit. [`restore()`] goes back to one, [`diff()`] compares two, [`check_out`] starts elsewhere from one. Before
+//! the first of them comes [`prepare()`]; parallel tasks have trees ([`add_tree`]) that are merged again ([`merge()`]).
 
 mod choose;
 mod commit;

@@ -194,6 +194,7 @@ fn begun_turn(bench: &Bench, world: &World<'_>) -> (String, String, String) {
         output_file: "o".to_owned(),
         guidance_ids: Vec::new(),
         reserve_usd: None,
+        start: None,
         started_at_ms: bench.tick(),
     };
     let ids = (

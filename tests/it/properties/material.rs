@@ -326,6 +326,7 @@ fn work(sql: &mut dyn Sql, claim: &Claim, given: &Written, at_ms: i64) -> anyhow
         output_file: given.told.clone(),
         guidance_ids: Vec::new(),
         reserve_usd: Some(0.5),
+        start: None,
         started_at_ms: at_ms,
     };
     iterations::begin(sql, claim, &new, i64::MAX)?;

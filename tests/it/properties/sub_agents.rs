@@ -197,6 +197,7 @@ fn spend(bench: &Bench, claim: &Claim, quarters: u32) {
         guidance_ids: Vec::new(),
         // Corrected by what it really cost.
         reserve_usd: Some(4.0),
+        start: None,
         started_at_ms: at_ms,
     };
     bench

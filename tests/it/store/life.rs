@@ -226,6 +226,7 @@ async fn a_turn_without_a_claimant_is_cancelled_by_the_next_one() {
         output_file: "o".to_owned(),
         guidance_ids: Vec::new(),
         reserve_usd: None,
+        start: None,
         started_at_ms: now_ms(),
     };
     let target = id.clone();
