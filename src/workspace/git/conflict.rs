@@ -1,23 +1,16 @@
-//! A merge that git cannot make alone: laid out in a tree of its own, where somebody edits files, then judged by what is there. It must not take
-//! anybody's word for it: a merge is one when its history holds both sides, and nothing of the conflict is left in the files.
+//! A merge that git cannot make alone: laid out in a tree of its own, where somebody edits files; or given up. What is left there is judged in
+//! `conclude`. It must not lose what somebody has done in such a tree.
 
-use super::follow::{self, Entry};
-use super::markers;
-use super::merge::{
-    Merged, Sum, contains, entries_at, existing, join, seal, sum, sum_in_words, working_branch,
-};
+use super::conclude::{existing_tree, stage};
+use super::follow::Entry;
+use super::merge::{Sum, contains, entries_at, existing, seal, sum_in_words, working_branch};
 use super::names::{branch_ref, checked_ref, shown};
+use super::removal::{holds_work, take_away};
 use super::repository::Repository;
 use super::turn;
-use super::worktree::{
-    Start, create_branch, find_tree, holds_work, make_tree, named, record_of, settled, take_away,
-    trees,
-};
-use crate::workspace::letters;
+use super::worktree::{Start, create_branch, find_tree, make_tree, settled, trees};
 use anyhow::{Context, Result, bail};
-use std::collections::HashSet;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 /// In git's record of the tree: the two commits, and the tree that was laid out.
@@ -26,36 +19,22 @@ const SIDES: &str = "ralphd-merge";
 const CONFLICTS: &str = "ralphd-conflicts";
 /// The files in conflict as they were laid out.
 const LAID: &str = "ralphd-laid";
-/// What git itself keeps of a merge under way.
-const UNDER_WAY: [&str; 4] = ["MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "AUTO_MERGE"];
 /// How often the two sides are read until they hold still.
 const MAX_TRIES: u32 = 20;
-const SUBMODULE: &str = "160000";
-
-/// What became of a laid-out merge.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Concluded {
-    Merged {
-        commit: String,
-    },
-    /// What is left to do, each in words.
-    Unresolved(Vec<String>),
-    /// Resolved, but the main tree has changes in these that are not committed.
-    Blocked(Vec<String>),
-}
 
 /// A merge as it was laid out.
-struct Laid {
-    ours: String,
-    theirs: String,
+pub(super) struct Laid {
+    pub ours: String,
+    pub theirs: String,
     tree: String,
-    sum: Sum,
-    files: Vec<Entry>,
+    pub sum: Sum,
+    /// The files in conflict.
+    pub files: Vec<Entry>,
 }
 
 impl Laid {
     /// Nothing where the tree is not one of these.
-    fn read(tree: &Repository) -> Result<Option<Self>> {
+    pub fn read(tree: &Repository) -> Result<Option<Self>> {
         let read = |name| {
             fs::read(tree.git_dir().join(name))
                 .with_context(|| format!("cannot read {name} of a merge"))
@@ -83,7 +62,7 @@ impl Laid {
         }))
     }
 
-    fn is_under_way(&self, tree: &Repository) -> bool {
+    pub fn is_under_way(&self, tree: &Repository) -> bool {
         let head = fs::read_to_string(tree.git_dir().join("MERGE_HEAD"));
         head.is_ok_and(|head| head.trim() == self.theirs)
     }
@@ -107,7 +86,7 @@ pub async fn lay_out_conflict(main: &Repository, place: &Path, branch: &str) -> 
         if under_way || holds_work(&tree).await?.is_some() {
             return Ok(tree);
         }
-        take_away(&main, tree.git_dir(), &place, &turn).await?;
+        take_away(&main, tree.git_dir(), &place, None, &turn).await?;
     }
     let working = working_branch(&main).await?;
     let (ours, theirs, said) = still_sum(&main, &branch_ref(&working), &reference).await?;
@@ -197,7 +176,7 @@ fn line(mode: &str, object: &str, stage: u8, path: &[u8]) -> Vec<u8> {
 }
 
 /// A path taken out of the index, with all its sides.
-fn unlisted(path: &[u8], object: &str) -> Vec<u8> {
+pub(super) fn unlisted(path: &[u8], object: &str) -> Vec<u8> {
     line("0", &"0".repeat(object.len()), 0, path)
 }
 
@@ -224,259 +203,9 @@ pub(super) async fn lay_stages(tree: &Repository) -> Result<()> {
         .await
 }
 
-/// Judges what was made of a laid-out merge; where it is one, it is committed and the working branch moves to it.
-pub async fn conclude_conflict(
-    main: &Repository,
-    tree: &Repository,
-    branch: &str,
-    message: &str,
-    at_ms: i64,
-) -> Result<Concluded> {
-    let reference = checked_ref(branch)?;
-    let _turn = turn::on(main.common_dir()).await;
-    let (main, tree) = (main.again().await?, tree.again().await?);
-    let Some(laid) = Laid::read(&tree)? else {
-        bail!(
-            "{} is a tree in which no merge was laid out",
-            tree.work_tree().display()
-        );
-    };
-    let blocking = follow::settle(&main).await?;
-    if !blocking.is_empty() {
-        return Ok(Concluded::Blocked(blocking));
-    }
-    let left = left_to_do(&tree, &laid).await?;
-    if !left.is_empty() {
-        return Ok(Concluded::Unresolved(left));
-    }
-    let commit = commit(&tree, &laid, message, at_ms).await?;
-    let joined = join(&main, &commit, Some(&laid.ours), message, at_ms).await?;
-    let commit = match joined {
-        Merged::Already => commit,
-        Merged::Clean { commit } => commit,
-        Merged::Blocked { paths } => return Ok(Concluded::Blocked(paths)),
-        Merged::Conflict { paths } => {
-            return Ok(Concluded::Unresolved(vec![format!(
-                "the working branch has moved on meanwhile and conflicts in {}",
-                named(&paths)
-            )]));
-        }
-    };
-    if !contains(&main, &existing(&main, &reference).await?, &commit).await? {
-        return Ok(Concluded::Unresolved(vec![format!(
-            "{branch} has moved on since; what is new in it is not merged"
-        )]));
-    }
-    Ok(Concluded::Merged { commit })
-}
-
 /// Whether both sides are in the history of the tree.
-async fn holds(tree: &Repository, laid: &Laid) -> Result<bool> {
+pub(super) async fn holds(tree: &Repository, laid: &Laid) -> Result<bool> {
     Ok(contains(tree, &laid.theirs, "HEAD").await? && contains(tree, &laid.ours, "HEAD").await?)
-}
-
-/// What keeps the tree from being a merge, in words.
-async fn left_to_do(tree: &Repository, laid: &Laid) -> Result<Vec<String>> {
-    let under_way = laid.is_under_way(tree) && contains(tree, &laid.ours, "HEAD").await?;
-    if !under_way && !holds(tree, laid).await? {
-        let words = "the merge was given up: its history has only one of the two sides";
-        return Ok(vec![words.to_owned()]);
-    }
-    let mut left = markers::left(tree, &laid.sum).await?;
-    for (path, words) in untouched(tree, laid).await? {
-        let of_path = format!("{path}: ");
-        if !left.iter().any(|said| said.starts_with(&of_path)) {
-            left.push(words);
-        }
-    }
-    Ok(left)
-}
-
-/// Conflicts of which nobody has touched any side: the path, and what to say of it.
-async fn untouched(tree: &Repository, laid: &Laid) -> Result<Vec<(String, String)>> {
-    let said = tree.call(["ls-files", "--unmerged", "-z"]).bytes().await?;
-    let open: HashSet<Vec<u8>> = Sum::read(false, &[b"\0", said.as_slice()].concat())?
-        .conflicts
-        .into_iter()
-        .map(|stage| stage.entry.path)
-        .collect();
-    let comparable: Vec<Entry> = laid
-        .files
-        .iter()
-        .filter(|file| file.mode != SUBMODULE)
-        .cloned()
-        .collect();
-    let changed = follow::unlike(tree, &comparable).await?;
-    let is_touched = |path: &Vec<u8>| {
-        !open.contains(path)
-            || match laid.files.iter().find(|file| file.path == *path) {
-                Some(file) => file.mode != SUBMODULE && changed.contains(path),
-                None => follow::is_there(tree, path),
-            }
-    };
-    let mut words = Vec::new();
-    for group in groups(&laid.sum) {
-        if !group.iter().any(is_touched) {
-            let names: Vec<String> = group.iter().map(|path| shown(path)).collect();
-            let submodule = laid
-                .files
-                .iter()
-                .any(|file| file.mode == SUBMODULE && group.contains(&file.path));
-            let advice = if submodule {
-                "say which commit it is to be with git"
-            } else {
-                "edit or delete it, or git add it as it is"
-            };
-            words.push((
-                names[0].clone(),
-                format!("{}: still in conflict; {advice}", names.join(", ")),
-            ));
-        }
-    }
-    Ok(words)
-}
-
-/// Paths in conflict, together with those that they are in conflict with.
-fn groups(sum: &Sum) -> Vec<Vec<Vec<u8>>> {
-    let mut groups: Vec<Vec<Vec<u8>>> = Vec::new();
-    let open: HashSet<&Vec<u8>> = sum
-        .conflicts
-        .iter()
-        .map(|stage| &stage.entry.path)
-        .collect();
-    let alone = sum
-        .conflicts
-        .iter()
-        .map(|stage| vec![stage.entry.path.clone()]);
-    for mut group in sum.groups.iter().cloned().chain(alone) {
-        group.retain(|path| open.contains(path));
-        let (met, apart): (Vec<_>, Vec<_>) = groups
-            .into_iter()
-            .partition(|other| other.iter().any(|path| group.contains(path)));
-        let mut whole: Vec<Vec<u8>> = met.into_iter().flatten().chain(group).collect();
-        whole.sort();
-        whole.dedup();
-        groups = apart;
-        if !whole.is_empty() {
-            groups.push(whole);
-        }
-    }
-    groups.sort();
-    groups
-}
-
-/// The merge as a commit, on the branch of its tree. What an agent committed itself stays, unless it has letters in it.
-async fn commit(tree: &Repository, laid: &Laid, message: &str, at_ms: i64) -> Result<String> {
-    stage(tree, laid).await?;
-    let content = tree.call(["write-tree"]).text().await?;
-    let head = existing(tree, "HEAD").await?;
-    let commit = if !holds(tree, laid).await? {
-        seal(tree, &content, &[&head, &laid.theirs], message, at_ms).await?
-    } else if has_letters(tree, laid, &head).await? {
-        let aside = format!("refs/ralphd/aside/{head}");
-        tree.call(["update-ref", &aside, &head]).done().await?;
-        seal(tree, &content, &[&laid.ours, &laid.theirs], message, at_ms).await?
-    } else if existing_tree(tree, &head).await? == content {
-        head.clone()
-    } else {
-        seal(tree, &content, &[&head], message, at_ms).await?
-    };
-    if commit != head {
-        let words = ["update-ref", "-m", "ralphd: merge", "HEAD", &commit, &head];
-        tree.call(words).done().await?;
-    }
-    for name in UNDER_WAY {
-        let path = tree.git_dir().join(name);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(error).with_context(|| format!("cannot remove {}", path.display()));
-            }
-            _ => {}
-        }
-    }
-    Ok(commit)
-}
-
-async fn existing_tree(tree: &Repository, commit: &str) -> Result<String> {
-    tree.call(["rev-parse", "--verify", &format!("{commit}^{{tree}}")])
-        .text()
-        .await
-}
-
-/// Whether what was committed beside the two sides speaks of letters.
-async fn has_letters(tree: &Repository, laid: &Laid, head: &str) -> Result<bool> {
-    let (ours, theirs) = (format!("^{}", laid.ours), format!("^{}", laid.theirs));
-    let words = [
-        "rev-list",
-        "--full-history",
-        "--max-count=1",
-        head,
-        &ours,
-        &theirs,
-        "--",
-        letters::DIRECTORY,
-    ];
-    let said = tree
-        .call(words)
-        .variable("GIT_LITERAL_PATHSPECS", "1")
-        .text()
-        .await?;
-    Ok(!said.is_empty())
-}
-
-/// Stages all that is in the tree, but letters: of those the index has what the merge itself makes.
-async fn stage(tree: &Repository, laid: &Laid) -> Result<()> {
-    // Git would ask the repositories of submodules how they are, with all their own settings.
-    let known = tree.call(["ls-files", "-s", "-z"]).bytes().await?;
-    let mut input = b".\0".to_vec();
-    let mut known_letters = Vec::new();
-    let prefix = format!("{}/", letters::DIRECTORY);
-    for entry in Sum::read(false, &[b"\0", known.as_slice()].concat())?.conflicts {
-        let entry = entry.entry;
-        if entry.mode == SUBMODULE {
-            input.extend_from_slice(b":(exclude,top,literal)");
-            input.extend_from_slice(&entry.path);
-            input.push(0);
-        }
-        if entry.path.starts_with(prefix.as_bytes()) || entry.path == letters::DIRECTORY.as_bytes()
-        {
-            known_letters.push(entry);
-        }
-    }
-    input.extend_from_slice(format!(":(exclude,top,literal){}\0", letters::DIRECTORY).as_bytes());
-    let words = [
-        "add",
-        "--all",
-        "--pathspec-from-file=-",
-        "--pathspec-file-nul",
-    ];
-    tree.call(words).input(input).done().await?;
-    let made = sum(tree, &laid.ours, &laid.theirs).await?;
-    let said = tree
-        .call([
-            "ls-tree",
-            "-r",
-            "-z",
-            "--full-tree",
-            &made.tree,
-            "--",
-            letters::DIRECTORY,
-        ])
-        .bytes()
-        .await?;
-    let mut input: Vec<u8> = known_letters
-        .iter()
-        .flat_map(|entry| unlisted(&entry.path, &entry.object))
-        .collect();
-    // `mode type object<TAB>path` is another form that is read.
-    input.extend_from_slice(&said);
-    if input.is_empty() {
-        return Ok(());
-    }
-    tree.call(["update-index", "-z", "--index-info"])
-        .input(input)
-        .done()
-        .await
 }
 
 /// The laid-out tree goes. What somebody has done in it stays on its branch; a branch with nothing of its own goes too.
@@ -494,19 +223,26 @@ pub async fn abandon_conflict(main: &Repository, place: &Path) -> Result<()> {
         );
     };
     keep_unfinished(&tree, &laid).await?;
-    let (branch, head) = (tree.branch().await?, existing(&tree, "HEAD").await?);
-    let record = record_of(&main, &place)?.context("the record of the tree is gone")?;
-    take_away(&main, &record, &place, &turn).await?;
+    let head = existing(&tree, "HEAD").await?;
     let working = working_branch(&main).await?;
-    if let Some(branch) = branch
-        && branch.starts_with(&format!("{working}-merge-"))
-        && contains(&main, &head, &branch_ref(&working)).await?
-    {
-        main.call(["update-ref", "-d", &branch_ref(&branch), &head])
-            .done()
-            .await?;
-    }
-    Ok(())
+    let goes_too = match tree.branch().await? {
+        Some(branch) => {
+            let ours = branch.starts_with(&format!("{working}-merge-"));
+            let has_own = !contains(&main, &head, &branch_ref(&working)).await?;
+            (ours && !has_own).then(|| (branch_ref(&branch), head))
+        }
+        None => {
+            set_aside(&main, &head).await?;
+            None
+        }
+    };
+    take_away(&main, tree.git_dir(), &place, goes_too, &turn).await
+}
+
+/// A name for a commit that no branch has.
+pub(super) async fn set_aside(main: &Repository, commit: &str) -> Result<()> {
+    let aside = format!("refs/ralphd/aside/{commit}");
+    main.call(["update-ref", &aside, commit]).done().await
 }
 
 /// Commits what is in the tree when it is other than what was laid out. Not as a merge: it is none.

@@ -3,10 +3,10 @@
 
 use super::follow::{self, Entry, Step, Stepped};
 use super::names::{branch_ref, checked_ref, listed, shown};
+use super::removal::named;
 use super::repository::Repository;
 use super::tool::GitFailed;
 use super::turn;
-use super::worktree::named;
 use anyhow::{Context, Result, bail};
 use tokio::sync::OnceCell;
 

@@ -8,6 +8,7 @@
 
 mod choose;
 mod commit;
+mod conclude;
 mod conflict;
 mod diff;
 mod facts;
@@ -24,6 +25,7 @@ mod prepare;
 mod push;
 mod record;
 mod references;
+mod removal;
 mod repository;
 mod restore;
 mod seen;
@@ -38,7 +40,9 @@ mod under_way;
 mod warnings;
 mod worktree;
 
+pub use conclude::{Concluded, conclude_conflict};
 pub use conflict::{Concluded, abandon_conflict, conclude_conflict, lay_out_conflict};
+pub use conflict::{abandon_conflict, lay_out_conflict};
 pub use diff::{Form, diff};
 pub use facts::{CommitMade, Facts, FileChange, changes_between};
 pub use fork::check_out;
@@ -49,8 +53,12 @@ pub use prepare::{
 };
 pub use push::{Pushed, push};
 pub use record::{Moment, Recorded, record};
+pub use removal::{Removal, remove_tree};
 pub use repository::{DOT_GIT, Foreign, Repository};
+pub use repository::{Foreign, Repository};
 pub use restore::{Point, Restored, restore};
 pub use standing::{Holdings, holdings};
+pub use tool::{Author, Call, GitFailed, Tool};
 pub use tool::{Call, GitFailed, Tool};
 pub use worktree::{Removal, Tree, add_tree, remove_tree, tree_at, trees};
+pub use worktree::{Tree, add_tree, trees};

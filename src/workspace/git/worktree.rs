@@ -3,9 +3,10 @@
 //! Git's own record of a tree (`worktrees/NAME` in the repository) is the truth; the `.git` file in the tree is for agents, and what they make
 //! of it leads nobody astray. A record appears whole, by one rename, before the directory does, and says whether the tree is still to be filled
 //! or being removed: whatever a crash leaves is finished by the next call. Records are locked, so that no `git worktree prune` takes them.
-//! It must not remove work: uncommitted, or on no branch.
+//! It must not touch what somebody has done in a tree.
 
 use super::names::{checked_ref, listed, shown};
+use super::removal::{finish_removal, remove_all};
 use super::repository::{DOT_GIT, Foreign, Repository};
 use super::turn::{self, Turn};
 use crate::files;
@@ -19,14 +20,12 @@ use std::path::{Path, PathBuf};
 /// Our own corner of a repository: records that are not yet, or no longer, git's.
 const CORNER: &str = "ralphd";
 /// In a record: the tree is still to be filled with what this names; nobody has worked in it.
-const FILL: &str = "ralphd-fill";
-/// In a record: the tree was found clean, and is going.
-const REMOVE: &str = "ralphd-remove";
+pub(super) const FILL: &str = "ralphd-fill";
+/// In a record: the tree is going, and the branch that is named with it.
+pub(super) const REMOVE: &str = "ralphd-remove";
 /// Says to leave files as they are: somebody has worked there, and only the record was lost.
 const AS_FOUND: &str = "as found";
 const LOCK_REASON: &str = "ralphd keeps this tree";
-/// How many of the names in the way of a removal are said.
-const MAX_NAMED: usize = 5;
 
 /// A linked tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,14 +34,6 @@ pub struct Tree {
     /// None when its HEAD is on no branch.
     pub branch: Option<String>,
     pub head: Option<String>,
-}
-
-/// What became of a tree that was to go.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Removal {
-    Gone,
-    /// It holds work that is nowhere else, said in words.
-    Kept(String),
 }
 
 /// What a tree that is yet to be made starts with.
@@ -134,146 +125,6 @@ pub async fn trees(main: &Repository) -> Result<Vec<Tree>> {
     Ok(trees.split_off(1.min(trees.len())))
 }
 
-/// Removes a tree that holds nothing of its own. Its branch stays.
-pub async fn remove_tree(main: &Repository, place: &Path) -> Result<Removal> {
-    let turn = turn::on(main.common_dir()).await;
-    let main = main.again().await?;
-    let place = settled(place)?;
-    let Some(record) = record_of(&main, &place)? else {
-        return Ok(match fs::symlink_metadata(&place) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Removal::Gone,
-            _ if fs::remove_dir(&place).is_ok() => Removal::Gone,
-            _ => Removal::Kept("it is no tree of this repository any more".to_owned()),
-        });
-    };
-    let untouched = record.join(REMOVE).exists() || record.join(FILL).exists();
-    if !untouched && place.exists() {
-        let tree = main.linked(&record, &place).await?;
-        if let Some(why) = holds_work(&tree).await? {
-            return Ok(Removal::Kept(why));
-        }
-    }
-    take_away(&main, &record, &place, &turn).await?;
-    Ok(Removal::Gone)
-}
-
-/// Removes a tree, whatever it holds.
-pub(super) async fn take_away(
-    main: &Repository,
-    record: &Path,
-    place: &Path,
-    turn: &Turn,
-) -> Result<()> {
-    let (record, place, corner) = (record.to_owned(), place.to_owned(), corner(main)?);
-    let turn = turn.clone();
-    let work = move || {
-        // Kept until all is gone: this thread goes on when the one who waits for it is no more.
-        let _turn = turn;
-        fs::write(record.join(REMOVE), "").context("cannot mark the tree")?;
-        remove_all(&place)?;
-        let gone = corner.join("gone");
-        remove_all(&gone)?;
-        fs::rename(&record, &gone)
-            .with_context(|| format!("cannot remove {}", record.display()))?;
-        remove_all(&gone)
-    };
-    tokio::task::spawn_blocking(work)
-        .await
-        .context("the removal was broken off")?
-}
-
-fn remove_all(path: &Path) -> Result<()> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", path.display()))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// What would be lost with a tree, in words.
-pub(super) async fn holds_work(tree: &Repository) -> Result<Option<String>> {
-    let status = [
-        "status",
-        "--porcelain=v1",
-        "-z",
-        "--untracked-files=all",
-        "--no-renames",
-        "--ignore-submodules=dirty",
-    ];
-    let status = tree
-        .call(status)
-        .variable("GIT_OPTIONAL_LOCKS", "0")
-        .bytes()
-        .await?;
-    let changed: Vec<String> = listed(&status)
-        .map(|line| shown(line.get(3..).unwrap_or(line)))
-        .collect();
-    if !changed.is_empty() {
-        return Ok(Some(format!("not committed: {}", named(&changed))));
-    }
-    let hidden = hidden_files(tree).await?;
-    if !hidden.is_empty() {
-        return Ok(Some(format!(
-            "git was told not to look at {}",
-            named(&hidden)
-        )));
-    }
-    if tree.branch().await?.is_none() {
-        let contained = [
-            "for-each-ref",
-            "--contains",
-            "HEAD",
-            "--count=1",
-            "refs/heads",
-            "refs/tags",
-            "refs/ralphd",
-        ];
-        if tree.call(contained).text().await?.is_empty() {
-            return Ok(Some("its commits are on no branch".to_owned()));
-        }
-    }
-    Ok(None)
-}
-
-/// Files there that a status does not speak of: those marked so, and what is in the trees of submodules.
-async fn hidden_files(tree: &Repository) -> Result<Vec<String>> {
-    let tagged = tree.call(["ls-files", "-v", "-s", "-z"]).bytes().await?;
-    let mut hidden = Vec::new();
-    for line in listed(&tagged) {
-        let Some(tab) = line.iter().position(|byte| *byte == b'\t') else {
-            continue;
-        };
-        let (facts, path) = (&line[..tab], &line[tab + 1..]);
-        let marked = facts
-            .first()
-            .is_some_and(|tag| *tag == b'S' || tag.is_ascii_lowercase());
-        let submodule = facts
-            .get(2..)
-            .is_some_and(|facts| facts.starts_with(b"160000"));
-        let path_there = tree.work_tree().join(OsStr::from_bytes(path));
-        let filled = || fs::read_dir(&path_there).is_ok_and(|mut entries| entries.next().is_some());
-        if (marked && fs::symlink_metadata(&path_there).is_ok()) || (submodule && filled()) {
-            hidden.push(shown(path));
-        }
-    }
-    Ok(hidden)
-}
-
-/// The first few of many names.
-pub(super) fn named(names: &[String]) -> String {
-    let mut text = names
-        .iter()
-        .take(MAX_NAMED)
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .join(", ");
-    if names.len() > MAX_NAMED {
-        text.push_str(&format!(" and {} more", names.len() - MAX_NAMED));
-    }
-    text
-}
-
 /// The tree at this place as git's record has it, finished if it was only begun; nothing where there is none.
 pub(super) async fn find_tree(
     main: &Repository,
@@ -284,7 +135,7 @@ pub(super) async fn find_tree(
         return Ok(None);
     };
     if record.join(REMOVE).exists() {
-        take_away(main, &record, place, turn).await?;
+        finish_removal(main, &record, place, turn).await?;
         return Ok(None);
     }
     let missing = !place.exists();

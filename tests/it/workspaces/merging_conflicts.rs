@@ -510,6 +510,37 @@ async fn an_abandoned_conflict_leaves_what_was_done_on_its_branch() {
 }
 
 #[tokio::test]
+async fn an_abandoned_conflict_loses_no_commit() {
+    let ground = text_conflict().await;
+    let tree = laid_out(&ground).await;
+    resolve(tree.work_tree());
+    git(tree.work_tree(), &["add", "--all"]);
+    commit(tree.work_tree(), "Merge by hand");
+    git(tree.work_tree(), &["checkout", "--quiet", "--detach"]);
+    commit(tree.work_tree(), "On no branch");
+    abandon_conflict(&ground.main, tree.work_tree())
+        .await
+        .unwrap();
+    ground.assert_trees(&[]);
+    ground.assert_sound();
+}
+
+#[tokio::test]
+async fn a_conflict_that_was_being_abandoned_is_gone_with_its_branch() {
+    let ground = text_conflict().await;
+    let tree = laid_out(&ground).await;
+    let mark = format!("refs/heads/work-merge-1 {}", ground.tip("work"));
+    fs::write(tree.git_dir().join("ralphd-remove"), mark).unwrap();
+    fs::remove_file(tree.work_tree().join("a")).unwrap();
+    abandon_conflict(&ground.main, tree.work_tree())
+        .await
+        .unwrap();
+    ground.assert_trees(&[]);
+    let branches = ground.says(&["branch", "--format=%(refname:short)"]);
+    assert_eq!(branches, "agent/theirs\nwork");
+}
+
+#[tokio::test]
 async fn the_world_moves_while_a_conflict_is_resolved() {
     let ground = text_conflict().await;
     let tree = laid_out(&ground).await;

@@ -146,6 +146,8 @@ async fn parallel_work_survives_a_storm_of_kills() {
     }
     let left = unmerged(&ground.main, "", "work").await.unwrap();
     assert_eq!(left, Vec::<String>::new());
+    let others = ground.says(&["branch", "--list", "work-*"]);
+    assert_eq!(others, "");
     ground.assert_trees(&[]);
     ground.assert_sound();
 }
