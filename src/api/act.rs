@@ -24,12 +24,14 @@ use std::sync::Arc;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AnswerBody {
+    #[schemars(regex(pattern = r"\S"))]
     answer: String,
 }
 
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct RejectBody {
+    #[schemars(regex(pattern = r"\S"))]
     reason: Option<String>,
 }
 
@@ -37,6 +39,7 @@ struct RejectBody {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TellBody {
+    #[schemars(regex(pattern = r"\S"))]
     text: String,
 }
 

@@ -33,6 +33,7 @@ const WITHOUT_EFFECT: [&str; 2] = ["inference_config", "system_prompts"];
 #[derive(Deserialize, JsonSchema)]
 struct Question {
     /// The objective.
+    #[schemars(regex(pattern = r"\S"))]
     #[expect(dead_code, reason = "the schema's only; the body is read as a request")]
     question: String,
 }
@@ -40,6 +41,7 @@ struct Question {
 #[derive(Deserialize, JsonSchema)]
 struct Resume {
     session_id: String,
+    #[schemars(regex(pattern = r"\S"))]
     human_response: String,
 }
 
@@ -182,8 +184,11 @@ fn longest(call: &Call) -> Result<Duration, Problem> {
 
 /// The request that a question is: planned, unless it says otherwise.
 fn request_of(mut body: Map<String, Json>) -> Result<Request, Problem> {
-    let question = body.shift_remove("question");
-    let question = question.ok_or_else(|| Problem::unfit("question: is missing"))?;
+    let question = match body.shift_remove("question") {
+        Some(Json::String(text)) if !text.trim().is_empty() => text,
+        None => return Err(Problem::unfit("question: is missing")),
+        Some(_) => return Err(Problem::unfit("question: must be a text that is not blank")),
+    };
     for key in WITHOUT_EFFECT {
         body.shift_remove(key);
     }
@@ -195,13 +200,18 @@ fn request_of(mut body: Map<String, Json>) -> Result<Request, Problem> {
             Some(other) => drop(labels.insert(key.to_owned(), other.to_string().into())),
         }
     }
-    if let Some(Json::Object(own)) = body.shift_remove("labels") {
-        labels.extend(own);
-    }
-    body.insert("objective".to_owned(), question);
+    body.insert("objective".to_owned(), question.into());
     body.entry("plan").or_insert(AUTO.into());
     if !labels.is_empty() {
-        body.insert("labels".to_owned(), labels.into());
+        match body.entry("labels").or_insert_with(|| json!({})) {
+            // Its own win.
+            Json::Object(own) => {
+                labels.extend(std::mem::take(own));
+                *own = labels;
+            }
+            // What is wrong with it is said below.
+            _ => {}
+        }
     }
     Ok(Request::from_json(&Json::from(body).to_string())?)
 }

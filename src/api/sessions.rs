@@ -30,6 +30,7 @@ pub const MAX_WAIT_SECONDS: i64 = 3_600;
 const PAGE: u32 = 50;
 const MAX_PAGE: i64 = 200;
 const KEY: &str = "idempotency-key";
+const MAX_KEY_BYTES: usize = 255;
 
 /// What became of a request.
 #[derive(Serialize, JsonSchema)]
@@ -77,7 +78,7 @@ pub fn routes() -> Vec<Route> {
     let page = json!({ "type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": PAGE });
     let time = json!({ "type": "string", "format": "date-time" });
     let wait = json!({ "type": "integer", "minimum": 0, "maximum": MAX_WAIT_SECONDS });
-    let key = json!({ "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" });
+    let key = json!({ "type": "string", "minLength": 1, "maxLength": MAX_KEY_BYTES, "pattern": "^[!-~]+$" });
     vec![
         Route::new(
             Method::POST,
@@ -237,12 +238,14 @@ fn request_of(call: &Call) -> Result<Request, Problem> {
 
 /// The key of the header is the request's own.
 pub fn with_key(request: Request, call: &Call) -> Result<Request, Problem> {
-    let Some(header) = call.headers.get(KEY) else {
+    let mut headers = call.headers.get_all(KEY).iter();
+    let Some(header) = headers.next() else {
         return Ok(request);
     };
     let key = header.to_str().map(str::trim).unwrap_or_default();
-    if key.is_empty() || key.len() > 255 {
-        let detail = "Idempotency-Key: must be 1 to 255 printable ASCII characters";
+    let plain = key.bytes().all(|byte| byte.is_ascii_graphic());
+    if !plain || key.is_empty() || key.len() > MAX_KEY_BYTES || headers.next().is_some() {
+        let detail = "Idempotency-Key: must be there once, with 1 to 255 visible ASCII characters";
         return Err(Problem::unfit(detail));
     }
     match &request.idempotency_key {
