@@ -2,6 +2,7 @@
 //! (`-resume`, and `agent-human-response`), and how it stands (`-status`). Who writes something new uses `/v1`.
 
 use super::Api;
+use super::act::some_words;
 use super::call::Call;
 use super::problem::Problem;
 use super::reply::Reply;
@@ -131,7 +132,10 @@ pub fn routes() -> Vec<Route> {
         .needs(Scope::Submit)
         .query("wait", wait.clone(), waits)
         .takes::<Question>()
-        .answers::<Answered>(StatusCode::OK, "It has ended, or waits for a person.")
+        .answers::<Answered>(
+            StatusCode::OK,
+            "It has ended, is paused, or waits for a person.",
+        )
         .answers::<Answered>(StatusCode::ACCEPTED, "It is still under way."),
         Route::new(
             Method::POST,
@@ -143,7 +147,10 @@ pub fn routes() -> Vec<Route> {
         .needs(Scope::Act)
         .query("wait", wait, waits)
         .takes::<Resume>()
-        .answers::<Answered>(StatusCode::OK, "It has ended, or waits for a person again.")
+        .answers::<Answered>(
+            StatusCode::OK,
+            "It has ended, is paused, or waits for a person again.",
+        )
         .answers::<Answered>(StatusCode::ACCEPTED, "It is still under way."),
         Route::new(
             Method::GET,
@@ -254,9 +261,7 @@ async fn give(
     task: Option<String>,
     words: String,
 ) -> Result<String, Problem> {
-    if words.trim().is_empty() {
-        return Err(Problem::unfit("the answer must not be blank"));
-    }
+    let words = some_words("the answer", words)?;
     let (id, asking) = api
         .house
         .store

@@ -86,6 +86,9 @@ fn what_is_told_is_in_the_next_prompt() {
     let id = submit(&http, &json!({ "objective": "Paint the door." }));
     wait_for("the agent", || daemon.file("began").exists().then_some(()));
     refused(&http, &id, "tell", json!({ "text": " " }), 422);
+    let long = "so many words ".repeat(5_000);
+    let detail = refused(&http, &id, "tell", json!({ "text": long }), 422);
+    assert!(detail.contains("at most 65536 bytes"), "{detail}");
     let stands = act(&http, &id, "tell", json!({ "text": "Use tabs." }));
     assert_eq!(stands["status"], "executing");
     std::fs::write(daemon.file("go"), "").unwrap();

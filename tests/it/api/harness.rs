@@ -221,6 +221,24 @@ fn a_question_back_waits_for_a_person_and_goes_on_with_the_answer() {
 }
 
 #[test]
+fn a_refused_step_is_not_waited_for() {
+    let stage = Stage::open();
+    stage.case("").plan(json!([shell(1, &[], "echo one")]));
+    let http = stage.http();
+    let mut careful = question();
+    careful["autonomy"] = 1.into();
+    let asking = http.post(HARNESS, &careful).expect(200);
+    assert_eq!(asking["options"], json!(["approve", "reject"]));
+    let id = asking["session_id"].as_str().unwrap();
+    let response = json!({ "session_id": id, "human_response": "reject: not on a Friday" });
+    let paused = http.post(RESUME, &response).expect(200);
+    assert_eq!(
+        (&paused["status"], &paused["success"]),
+        (&json!("paused"), &json!(false))
+    );
+}
+
+#[test]
 fn a_session_that_fails_says_why() {
     let stage = Stage::open();
     stage.case("").plan(json!([with(

@@ -3,6 +3,7 @@
 use super::{done_at_once, for_later, submit};
 use crate::support::{Daemon, Site, wait_for};
 use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
 
 fn ids(page: &Json) -> Vec<String> {
     let sessions = page["sessions"].as_array().unwrap();
@@ -34,6 +35,29 @@ fn pages_hold_every_session_once_whatever_comes_meanwhile() {
     let whole = http.get("/v1/sessions?limit=200").expect(200);
     assert_eq!(ids(&whole).len(), 10);
     assert_eq!(whole["next"], Json::Null);
+}
+
+#[test]
+fn a_page_does_not_grow_with_what_it_lists() {
+    let daemon = done_at_once();
+    let http = daemon.http();
+    let long = "so many words ".repeat(60_000);
+    for _ in 0..8 {
+        submit(&http, &for_later(&long));
+    }
+    let (mut seen, mut cursor) = (BTreeSet::new(), String::new());
+    loop {
+        let answer = http.get(&format!("/v1/sessions?limit=200{cursor}"));
+        assert!(answer.body.len() < 8 << 20, "{}", answer.body.len());
+        let page = answer.expect(200);
+        seen.extend(ids(&page));
+        match page["next"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(seen.len(), 8);
+    assert!(!cursor.is_empty(), "it was more than one page");
 }
 
 #[test]
