@@ -210,14 +210,10 @@ fn request_of(mut body: Map<String, Json>) -> Result<Request, Problem> {
     body.insert("objective".to_owned(), question.into());
     body.entry("plan").or_insert(AUTO.into());
     if !labels.is_empty() {
-        match body.entry("labels").or_insert_with(|| json!({})) {
-            // Its own win.
-            Json::Object(own) => {
-                labels.extend(std::mem::take(own));
-                *own = labels;
-            }
-            // What is wrong with it is said below.
-            _ => {}
+        // What is no object is left as it is: what is wrong with it is said below.
+        if let Json::Object(own) = body.entry("labels").or_insert_with(|| json!({})) {
+            labels.extend(std::mem::take(own));
+            *own = labels;
         }
     }
     Ok(Request::from_json(&Json::from(body).to_string())?)

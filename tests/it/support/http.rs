@@ -68,7 +68,7 @@ impl Http {
             .unwrap();
         // An answer may come before all of a body was taken.
         let _ = connection.write_all(body);
-        Opened::read(connection).to_the_end(method == "HEAD")
+        Opened::read(connection).whole(method == "HEAD")
     }
 
     /// Calls and leaves the answer's body unread.
@@ -157,13 +157,8 @@ impl Opened {
             .and_then(|status| status.parse().ok());
         let status = status.unwrap_or_else(|| panic!("no answer: {first:?}"));
         let mut headers = BTreeMap::new();
-        loop {
-            match line().split_once(':') {
-                Some((name, value)) => {
-                    headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
-                }
-                None => break,
-            }
+        while let Some((name, value)) = line().split_once(':') {
+            headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
         }
         Self {
             status,
@@ -173,7 +168,7 @@ impl Opened {
         }
     }
 
-    fn to_the_end(mut self, head_only: bool) -> Answer {
+    fn whole(mut self, head_only: bool) -> Answer {
         let length = self.headers.get("content-length");
         let length = length.map(|length| length.parse::<usize>().unwrap());
         let mut bytes = Vec::new();
