@@ -6,10 +6,11 @@
 //! ```text
 //!  inbox/  ─┐                                                                                             ┌─ claude, codex, …
 //!  cron    ─┤
-//!  sqlite3 ─┼─► trigger/intake ─► store/ ─► queue/scheduler ─► engine/ralph ─► agent/command ─ process: shim ─┤
-//!  cli     ─┘   (check, dedupe)    rows       (claim)          (summary →) prompt → run → judge → record    └─ agent/builtin: provider, tools
-//!                                   ▲                                │
-//!                                   └──── settle: one transaction ◄──┘ ───► report/ outbox, notify
+//!  webhook ─┤
+//!  api     ─┼─► trigger/intake ─► store/ ─► queue/scheduler ─► engine/ralph ─► agent/command ─ process: shim ─┤
+//!  sqlite3 ─┤   (check, dedupe)    rows       (claim)          (summary →) prompt → run → judge → record    └─ agent/builtin: provider, tools
+//!  cli     ─┘                       ▲                                │
+//!                                   └──── settle: one transaction ◄──┘ ───► report/ outbox, notify; api/ events
 //! ```
 //!
 //! A planned session has a task of its own (order 0, `engine/conduct`): it reads the datasets, asks the planner or reads a workflow, saves

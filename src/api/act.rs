@@ -20,16 +20,21 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::sync::Arc;
 
+/// What a person may say at once: it becomes an event, of which many are read together, and part of a prompt.
+const MAX_WORDS_BYTES: usize = 64 * 1024;
+
 /// A person's answer; the number of an option picks it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AnswerBody {
+    #[schemars(regex(pattern = r"\S"))]
     answer: String,
 }
 
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct RejectBody {
+    #[schemars(regex(pattern = r"\S"))]
     reason: Option<String>,
 }
 
@@ -37,6 +42,7 @@ struct RejectBody {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TellBody {
+    #[schemars(regex(pattern = r"\S"))]
     text: String,
 }
 
@@ -187,9 +193,13 @@ async fn pause(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
     .await
 }
 
-fn some_words(key: &str, text: String) -> Result<String, Problem> {
+pub fn some_words(key: &str, text: String) -> Result<String, Problem> {
     match text.trim() {
         "" => Err(Problem::unfit(format!("{key}: must not be blank"))),
+        text if text.len() > MAX_WORDS_BYTES => Err(Problem::unfit(format!(
+            "{key}: must have at most {MAX_WORDS_BYTES} bytes, has {}",
+            text.len()
+        ))),
         text => Ok(text.to_owned()),
     }
 }

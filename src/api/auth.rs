@@ -24,8 +24,8 @@ use tokio::sync::watch;
 pub enum Caller {
     /// Somebody on this machine; there are no tokens.
     Local,
-    /// The owner of a token of this name.
-    Named(String),
+    /// The owner of a token.
+    Named { id: String, name: String },
     /// Anybody, where anybody may.
     Unknown,
 }
@@ -36,6 +36,7 @@ pub struct Gate {
     hosts: Vec<String>,
     /// Changes when somebody may have made or revoked a token: that is always another process.
     changes: Mutex<watch::Receiver<u64>>,
+    reading: tokio::sync::Mutex<()>,
     known: Mutex<HashMap<String, Token>>,
     rates: Rates,
 }
@@ -54,6 +55,7 @@ impl Gate {
             changes: Mutex::new(store.foreign_commits()),
             store: store.clone(),
             hosts: hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
+            reading: tokio::sync::Mutex::default(),
             known: Mutex::default(),
             rates: Rates::new(per_minute),
         };
@@ -61,10 +63,16 @@ impl Gate {
         Ok(gate)
     }
 
-    /// Whether anybody was given a token that still holds.
+    /// Whether anybody can show a token that opens something.
     pub fn has_tokens(&self) -> bool {
         let now_ms = now_ms();
         lock(&self.known).values().any(|token| token.holds(now_ms))
+    }
+
+    /// Whether a token is needed. Also when the last one has run out: only who revokes it opens the door, never time alone.
+    fn is_guarded(&self) -> bool {
+        let known = lock(&self.known);
+        known.values().any(|token| token.revoked_at_ms.is_none())
     }
 
     async fn read(&self) -> Result<()> {
@@ -74,17 +82,40 @@ impl Gate {
         Ok(())
     }
 
+    /// Reads the tokens again where they may have changed. Whoever comes meanwhile waits, and what could not be read is read by the
+    /// next: a revoked token must not slip through.
     async fn refresh(&self) -> Result<()> {
-        let changed = {
-            let mut changes = lock(&self.changes);
-            let changed = changes.has_changed().unwrap_or(false);
-            changes.mark_unchanged();
-            changed
-        };
-        match changed {
-            true => self.read().await,
-            false => Ok(()),
+        if !lock(&self.changes).has_changed().unwrap_or(false) {
+            return Ok(());
         }
+        let _reading = self.reading.lock().await;
+        let seen = {
+            let changes = lock(&self.changes);
+            if !changes.has_changed().unwrap_or(false) {
+                return Ok(());
+            }
+            let mut seen = changes.clone();
+            seen.mark_unchanged();
+            seen
+        };
+        self.read().await?;
+        // What changed while it was read is still news to this one.
+        *lock(&self.changes) = seen;
+        Ok(())
+    }
+
+    /// Whether somebody who was let in would still be.
+    pub async fn stays(&self, caller: &Caller) -> Result<bool> {
+        self.refresh().await?;
+        Ok(match caller {
+            Caller::Unknown => true,
+            Caller::Local => !self.is_guarded(),
+            Caller::Named { id, .. } => {
+                let known = lock(&self.known);
+                let mut own = known.values().filter(|token| token.id == *id);
+                own.any(|token| token.holds(now_ms()))
+            }
+        })
     }
 
     /// Lets a call in, or says why not.
@@ -94,16 +125,23 @@ impl Gate {
         };
         self.refresh().await?;
         match shown(knock.headers) {
-            Some(shown) => self.recognise(&shown, scope),
-            None if self.has_tokens() => {
+            Some(shown) => {
+                let hash = hash(&shown);
+                // That it was made a moment ago may not be known here yet, and its owner need not wait for that.
+                if !lock(&self.known).contains_key(&hash) {
+                    self.read().await?;
+                }
+                self.recognise(&hash, scope)
+            }
+            None if self.is_guarded() => {
                 Err(unauthorized("show a token: 'Authorization: Bearer …'"))
             }
             None => self.trust(knock),
         }
     }
 
-    fn recognise(&self, shown: &str, scope: Scope) -> Result<Caller, Problem> {
-        let token = lock(&self.known).get(&hash(shown)).cloned();
+    fn recognise(&self, hash: &str, scope: Scope) -> Result<Caller, Problem> {
+        let token = lock(&self.known).get(hash).cloned();
         let token = token
             .filter(|token| token.holds(now_ms()))
             .ok_or_else(|| unauthorized("this token is not known, or holds no more"))?;
@@ -121,7 +159,10 @@ impl Gate {
                 let after = HeaderValue::from(seconds);
                 Problem::new(StatusCode::TOO_MANY_REQUESTS, detail).with(RETRY_AFTER, after)
             })?;
-        Ok(Caller::Named(token.name))
+        Ok(Caller::Named {
+            id: token.id,
+            name: token.name,
+        })
     }
 
     /// Without tokens: only from here, and not for a page of somebody else in a browser that is here.

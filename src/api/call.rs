@@ -1,5 +1,6 @@
 //! One call as the routes see it: the parts of its path, its query and its body. Everything by strangers is checked on the way out of it.
 
+use super::auth::Caller;
 use super::problem::Problem;
 use hyper::StatusCode;
 use hyper::body::Bytes;
@@ -16,6 +17,7 @@ pub struct Call {
     pub body: Bytes,
     /// It comes from this very machine.
     pub loopback: bool,
+    pub caller: Caller,
 }
 
 impl Call {
@@ -57,11 +59,6 @@ impl Call {
         }
     }
 
-    /// A header as text.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name)?.to_str().ok()
-    }
-
     /// The body as text.
     pub fn body_text(&self) -> Result<&str, Problem> {
         std::str::from_utf8(&self.body)
@@ -75,6 +72,10 @@ impl Call {
             "" => "{}",
             text => text,
         };
+        // A list would be taken for the fields in their order.
+        if text.starts_with('[') {
+            return Err(Problem::unfit("the body: must be an object, is a list"));
+        }
         serde_json::from_str(text).map_err(|error| match error.is_data() {
             true => Problem::unfit(format!("the body: {error}")),
             false => Problem::new(

@@ -1,6 +1,7 @@
 //! The history as an event stream (`text/event-stream`): of one session or of all, from where the caller left off.
 
 use super::Api;
+use super::auth::Caller;
 use super::call::Call;
 use super::feed::{Tiding, Watcher};
 use super::problem::Problem;
@@ -8,10 +9,12 @@ use super::reply::Reply;
 use super::route::Route;
 use crate::model::session::SessionState;
 use crate::model::token::Scope;
-use crate::store::{events, sessions};
+use crate::store::events::{self, Event};
+use crate::store::sessions;
 use futures_util::stream::{Stream, unfold};
 use http_body_util::StreamBody;
 use hyper::body::{Bytes, Frame};
+use hyper::header::HeaderValue;
 use hyper::{Method, StatusCode};
 use serde_json::json;
 use std::convert::Infallible;
@@ -34,7 +37,7 @@ pub fn routes() -> Vec<Route> {
                 seq,
                 "The same, as browsers send it when they come back.",
             )
-            .answers_stream("Events as they happen, each with its number as id.")
+            .answers_stream::<Event>("Events as they happen, each with its number as id.")
     };
     vec![
         stream(
@@ -61,50 +64,60 @@ async fn all(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
         Some(after) => after,
         None => api.house.store.read(events::last).await?,
     };
-    Ok(stream(&api, None, after))
+    Ok(stream(&api, call.caller, None, after))
 }
 
 async fn of_session(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
     let after = position(&call)?;
     let given = call.part().to_owned();
-    let (id, told) = api
+    let (id, ended, told) = api
         .house
         .store
         .read(move |sql| {
             let id = sessions::resolve(sql, &given)?;
             let ended = sessions::expect(sql, &id)?.status.is_terminal();
             let more = events::after(sql, Some(&id), after.unwrap_or(0), 1)?;
-            Ok((id, ended && more.is_empty()))
+            Ok((id, ended, ended && more.is_empty()))
         })
         .await?;
     Ok(match told {
         true => Reply::empty(StatusCode::NO_CONTENT),
-        false => stream(&api, Some(id), after.unwrap_or(0)),
+        false => stream(&api, call.caller, Some((id, ended)), after.unwrap_or(0)),
     })
 }
 
 /// Where the caller left off.
 fn position(call: &Call) -> Result<Option<i64>, Problem> {
-    if let Some(after) = call.number("after", 0..=i64::MAX)? {
-        return Ok(Some(after));
-    }
-    let Some(header) = call.header("last-event-id") else {
-        return Ok(None);
+    let after = call.number("after", 0..=i64::MAX)?;
+    let number = |header: &HeaderValue| -> Option<i64> {
+        let number = header.to_str().ok()?.parse().ok();
+        number.filter(|number| *number >= 0)
     };
-    let number = header.parse::<i64>().ok().filter(|number| *number >= 0);
-    number
-        .map(Some)
-        .ok_or_else(|| Problem::unfit("Last-Event-ID: must be the number of an event"))
+    let told = match call.headers.get("last-event-id") {
+        None => None,
+        Some(header) => Some(
+            number(header)
+                .ok_or_else(|| Problem::unfit("Last-Event-ID: must be the number of an event"))?,
+        ),
+    };
+    Ok(after.or(told))
 }
 
-fn stream(api: &Arc<Api>, session: Option<String>, after: i64) -> Reply {
+/// The events of all sessions, or of one, which may have ended already.
+fn stream(api: &Arc<Api>, caller: Caller, session: Option<(String, bool)>, after: i64) -> Reply {
+    let end = match &session {
+        None => End::Never,
+        Some((_, false)) => End::Ahead,
+        Some((_, true)) => End::Reached,
+    };
     let telling = Telling {
-        to_the_end: session.is_some(),
-        watcher: api.feed.watch(session, after),
+        watcher: api.feed.watch(session.map(|(id, _)| id), after),
         shutdown: api.shutdown.clone(),
         heartbeat: api.house.config.http.heartbeat.into(),
+        api: api.clone(),
+        caller,
         greeted: false,
-        over: false,
+        end,
     };
     let body = StreamBody::new(telling.frames());
     Reply::of(StatusCode::OK, "text/event-stream", body)
@@ -112,13 +125,24 @@ fn stream(api: &Arc<Api>, session: Option<String>, after: i64) -> Reply {
 
 /// One stream under way.
 struct Telling {
+    api: Arc<Api>,
+    caller: Caller,
     watcher: Watcher,
     shutdown: watch::Receiver<bool>,
     heartbeat: Duration,
-    /// A session's stream ends with the session.
-    to_the_end: bool,
     greeted: bool,
-    over: bool,
+    end: End,
+}
+
+/// When a stream is over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Never,
+    /// A session's stream ends with the session.
+    Ahead,
+    /// The session has ended: what is there is told, and nothing is waited for. Its last event need not be the one of its end, as when
+    /// an agent is ended after its cancelled session.
+    Reached,
 }
 
 impl Telling {
@@ -135,17 +159,24 @@ impl Telling {
             self.greeted = true;
             return Some(Bytes::from_static(COME_BACK));
         }
-        if self.over || *self.shutdown.borrow() {
+        let over = self.end == End::Reached && self.watcher.has_caught_up();
+        if over || *self.shutdown.borrow() {
             return None;
         }
         let tidings = tokio::select! {
             tidings = self.watcher.next() => tidings,
-            () = tokio::time::sleep(self.heartbeat) => return Some(Bytes::from_static(SIGN_OF_LIFE)),
+            () = tokio::time::sleep(self.heartbeat) => Ok(Vec::new()),
             _ = self.shutdown.changed() => return None,
         };
-        match tidings {
-            Ok(tidings) => {
-                self.over = self.to_the_end && tidings.iter().any(|tiding| is_end(&tiding.kind));
+        let stays = self.api.gate.stays(&self.caller).await;
+        match stays.and_then(|stays| Ok((stays, tidings?))) {
+            // A stream may be open for longer than its token holds.
+            Ok((false, _)) => None,
+            Ok((true, tidings)) if tidings.is_empty() => Some(Bytes::from_static(SIGN_OF_LIFE)),
+            Ok((true, tidings)) => {
+                if self.end == End::Ahead && tidings.iter().any(|tiding| is_end(&tiding.kind)) {
+                    self.end = End::Reached;
+                }
                 Some(together(&tidings))
             }
             Err(error) => {

@@ -187,6 +187,11 @@ impl Watcher {
         }
     }
 
+    /// All rows that there were at the last look have been told.
+    pub fn has_caught_up(&self) -> bool {
+        !self.behind
+    }
+
     fn of_mine(&self, batch: &Batch) -> Vec<Arc<Tiding>> {
         let mine = |tiding: &&Arc<Tiding>| {
             let of_session = self.session.is_none() || tiding.session_id == self.session;

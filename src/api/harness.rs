@@ -2,6 +2,7 @@
 //! (`-resume`, and `agent-human-response`), and how it stands (`-status`). Who writes something new uses `/v1`.
 
 use super::Api;
+use super::act::some_words;
 use super::call::Call;
 use super::problem::Problem;
 use super::reply::Reply;
@@ -33,6 +34,7 @@ const WITHOUT_EFFECT: [&str; 2] = ["inference_config", "system_prompts"];
 #[derive(Deserialize, JsonSchema)]
 struct Question {
     /// The objective.
+    #[schemars(regex(pattern = r"\S"))]
     #[expect(dead_code, reason = "the schema's only; the body is read as a request")]
     question: String,
 }
@@ -40,6 +42,7 @@ struct Question {
 #[derive(Deserialize, JsonSchema)]
 struct Resume {
     session_id: String,
+    #[schemars(regex(pattern = r"\S"))]
     human_response: String,
 }
 
@@ -129,7 +132,10 @@ pub fn routes() -> Vec<Route> {
         .needs(Scope::Submit)
         .query("wait", wait.clone(), waits)
         .takes::<Question>()
-        .answers::<Answered>(StatusCode::OK, "It has ended, or waits for a person.")
+        .answers::<Answered>(
+            StatusCode::OK,
+            "It has ended, is paused, or waits for a person.",
+        )
         .answers::<Answered>(StatusCode::ACCEPTED, "It is still under way."),
         Route::new(
             Method::POST,
@@ -141,7 +147,10 @@ pub fn routes() -> Vec<Route> {
         .needs(Scope::Act)
         .query("wait", wait, waits)
         .takes::<Resume>()
-        .answers::<Answered>(StatusCode::OK, "It has ended, or waits for a person again.")
+        .answers::<Answered>(
+            StatusCode::OK,
+            "It has ended, is paused, or waits for a person again.",
+        )
         .answers::<Answered>(StatusCode::ACCEPTED, "It is still under way."),
         Route::new(
             Method::GET,
@@ -182,8 +191,11 @@ fn longest(call: &Call) -> Result<Duration, Problem> {
 
 /// The request that a question is: planned, unless it says otherwise.
 fn request_of(mut body: Map<String, Json>) -> Result<Request, Problem> {
-    let question = body.shift_remove("question");
-    let question = question.ok_or_else(|| Problem::unfit("question: is missing"))?;
+    let question = match body.shift_remove("question") {
+        Some(Json::String(text)) if !text.trim().is_empty() => text,
+        None => return Err(Problem::unfit("question: is missing")),
+        Some(_) => return Err(Problem::unfit("question: must be a text that is not blank")),
+    };
     for key in WITHOUT_EFFECT {
         body.shift_remove(key);
     }
@@ -195,13 +207,14 @@ fn request_of(mut body: Map<String, Json>) -> Result<Request, Problem> {
             Some(other) => drop(labels.insert(key.to_owned(), other.to_string().into())),
         }
     }
-    if let Some(Json::Object(own)) = body.shift_remove("labels") {
-        labels.extend(own);
-    }
-    body.insert("objective".to_owned(), question);
+    body.insert("objective".to_owned(), question.into());
     body.entry("plan").or_insert(AUTO.into());
     if !labels.is_empty() {
-        body.insert("labels".to_owned(), labels.into());
+        // What is no object is left as it is: what is wrong with it is said below.
+        if let Json::Object(own) = body.entry("labels").or_insert_with(|| json!({})) {
+            labels.extend(std::mem::take(own));
+            *own = labels;
+        }
     }
     Ok(Request::from_json(&Json::from(body).to_string())?)
 }
@@ -244,9 +257,7 @@ async fn give(
     task: Option<String>,
     words: String,
 ) -> Result<String, Problem> {
-    if words.trim().is_empty() {
-        return Err(Problem::unfit("the answer must not be blank"));
-    }
+    let words = some_words("the answer", words)?;
     let (id, asking) = api
         .house
         .store

@@ -35,7 +35,7 @@ use problem::Problem;
 use reply::{Reply, ReplyBody};
 use route::{Miss, Route};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::watch;
 use tracing::Instrument;
@@ -50,6 +50,7 @@ pub struct Api {
     hooks: Hooks,
     feed: Arc<Feed>,
     routes: Vec<Route>,
+    description: OnceLock<Bytes>,
     /// Turns true when the daemon goes down: streams end, and whoever waits is answered with what there is.
     shutdown: watch::Receiver<bool>,
 }
@@ -68,6 +69,7 @@ impl Api {
             hooks,
             feed,
             routes: routes(),
+            description: OnceLock::new(),
             shutdown,
             house,
         }))
@@ -116,7 +118,7 @@ impl Api {
             changes: route.method != Method::GET,
         };
         let caller = self.gate.admit(route.admission, &knock).await?;
-        if let Caller::Named(name) = &caller {
+        if let Caller::Named { name, .. } = &caller {
             tracing::Span::current().record("caller", name);
         }
         let query = query_of(head.uri.query().unwrap_or(""), route)?;
@@ -131,6 +133,7 @@ impl Api {
             headers: head.headers,
             body,
             loopback,
+            caller,
         };
         (route.action)(self.clone(), call).await
     }
@@ -180,8 +183,7 @@ fn missed(miss: &Miss, method: &Method, path: &str) -> Result<Reply, Problem> {
             Err(Problem::not_found(detail))
         }
         Miss::Method(allowed) => {
-            let names: Vec<&str> = allowed.iter().map(Method::as_str).collect();
-            let names = names.join(", ");
+            let names = allow(allowed);
             let header = HeaderValue::from_str(&names).unwrap_or(HeaderValue::from_static("GET"));
             if *method == Method::OPTIONS {
                 return Ok(Reply::empty(StatusCode::NO_CONTENT).with(ALLOW, header));
@@ -192,7 +194,21 @@ fn missed(miss: &Miss, method: &Method, path: &str) -> Result<Reply, Problem> {
     }
 }
 
-/// What is asked for beside the path; a name that the route does not know is a mistake, not a wish to be passed over.
+/// Where one can look, one can look at the head alone; and what there is to do may be asked everywhere.
+fn allow(methods: &[Method]) -> String {
+    let mut names = Vec::new();
+    for method in methods {
+        names.push(method.as_str());
+        if *method == Method::GET {
+            names.push(Method::HEAD.as_str());
+        }
+    }
+    names.push(Method::OPTIONS.as_str());
+    names.join(", ")
+}
+
+/// What is asked for beside the path; a name that the route does not know, or that is there twice, is a mistake, not a wish to be
+/// passed over.
 fn query_of(query: &str, route: &Route) -> Result<Vec<(String, String)>, Problem> {
     let given: Vec<(String, String)> = form_urlencoded::parse(query.as_bytes())
         .into_owned()
@@ -204,22 +220,22 @@ fn query_of(query: &str, route: &Route) -> Result<Vec<(String, String)>, Problem
         .filter(|parameter| parameter.place == "query")
         .map(|parameter| parameter.name)
         .collect();
-    match given
-        .iter()
-        .find(|(name, _)| !known.contains(&name.as_str()))
-    {
-        None => Ok(given),
-        Some((name, _)) => {
+    for (place, (name, _)) in given.iter().enumerate() {
+        if !known.contains(&name.as_str()) {
             let shown: String = name.chars().take(100).collect();
             let known = match known.is_empty() {
                 true => "it takes none".to_owned(),
                 false => format!("known: {}", known.join(", ")),
             };
-            Err(Problem::unfit(format!(
-                "unknown parameter '{shown}'; {known}"
-            )))
+            let detail = format!("unknown parameter '{shown}'; {known}");
+            return Err(Problem::unfit(detail));
+        }
+        if given[..place].iter().any(|(earlier, _)| earlier == name) {
+            let detail = format!("{name}: is given more than once");
+            return Err(Problem::unfit(detail));
         }
     }
+    Ok(given)
 }
 
 /// From this very machine, and not passed on for somebody else by a proxy on it.

@@ -1,13 +1,13 @@
 //! The description of the API (OpenAPI 3.1), made of the route table and the structs that are sent: it cannot say anything else than the code.
 
 use super::reply::Reply;
-use super::route::{Admission, Answer, Route};
+use super::route::{Admission, Answer, Content, Route};
 use super::{Api, problem};
+use http_body_util::Full;
 use hyper::{Method, StatusCode};
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value as Json, json};
-use std::sync::Arc;
 
 pub fn routes() -> Vec<Route> {
     vec![
@@ -16,14 +16,19 @@ pub fn routes() -> Vec<Route> {
             "/openapi.json",
             "openapi",
             "This description.",
-            |api, _| Box::pin(async move { Ok(Reply::ok(&describe(&api))) }),
+            |api, _| Box::pin(async move { Ok(describe(&api)) }),
         )
         .answers::<Json>(StatusCode::OK, "The description of the API."),
     ]
 }
 
-fn describe(api: &Arc<Api>) -> Json {
-    description(&api.routes)
+/// Made once: everybody may ask for it, as often as they like.
+fn describe(api: &Api) -> Reply {
+    let text = api.description.get_or_init(|| {
+        let text = description(&api.routes).to_string();
+        text.into()
+    });
+    Reply::of(StatusCode::OK, "application/json", Full::new(text.clone()))
 }
 
 /// The whole description.
@@ -85,7 +90,10 @@ fn operation(route: &Route, sent: &mut SchemaGenerator, taken: &mut SchemaGenera
         let content: Map<String, Json> = told
             .bodies
             .iter()
-            .map(|(kind, schema)| ((*kind).to_owned(), json!({ "schema": schema(taken) })))
+            .map(|(kind, schema)| {
+                let told = schema.map_or_else(|| json!({}), |of| json!({ "schema": of(taken) }));
+                ((*kind).to_owned(), told)
+            })
             .collect();
         operation["requestBody"] = json!({ "required": told.body_required, "content": content });
     }
@@ -127,8 +135,16 @@ fn answers(route: &Route, sent: &mut SchemaGenerator) -> Json {
     } in &route.told.answers
     {
         let mut answer = json!({ "description": says });
-        if let Some((kind, schema)) = content {
-            answer["content"] = json!({ *kind: { "schema": schema(sent) } });
+        match content {
+            None => {}
+            Some(Content::Json(schema)) => {
+                answer["content"] = json!({ "application/json": { "schema": schema(sent) } });
+            }
+            // This version of OpenAPI has no word for what comes bit by bit.
+            Some(Content::Events(schema)) => {
+                let told = json!({ "x-event-data": schema(sent) });
+                answer["content"] = json!({ "text/event-stream": told });
+            }
         }
         answers.insert(status.to_string(), answer);
     }

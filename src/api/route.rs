@@ -42,7 +42,8 @@ pub struct Told {
     pub name: &'static str,
     pub summary: &'static str,
     pub parameters: Vec<Parameter>,
-    pub bodies: Vec<(&'static str, SchemaOf)>,
+    /// By kind; text is whatever it is.
+    pub bodies: Vec<(&'static str, Option<SchemaOf>)>,
     pub body_required: bool,
     pub answers: Vec<Answer>,
 }
@@ -59,15 +60,19 @@ pub struct Parameter {
 pub struct Answer {
     pub status: u16,
     pub says: &'static str,
-    pub content: Option<(&'static str, SchemaOf)>,
+    pub content: Option<Content>,
+}
+
+/// What an answer is made of.
+#[derive(Clone, Copy)]
+pub enum Content {
+    Json(SchemaOf),
+    /// An event stream, by what each event's `data` is.
+    Events(SchemaOf),
 }
 
 fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
-}
-
-fn any_text(_: &mut SchemaGenerator) -> Schema {
-    schemars::json_schema!({ "type": "string" })
 }
 
 impl Route {
@@ -135,22 +140,26 @@ impl Route {
 
     /// It takes a body of JSON, where there is one.
     pub fn may_take<T: JsonSchema>(mut self) -> Self {
-        self.told.bodies.push(("application/json", schema_of::<T>));
+        self.told
+            .bodies
+            .push(("application/json", Some(schema_of::<T>)));
         self
     }
 
     /// It takes text of another kind too.
     pub fn takes_text(mut self, kind: &'static str) -> Self {
-        self.told.bodies.push((kind, any_text));
+        self.told.bodies.push((kind, None));
         self
     }
 
     pub fn answers<T: JsonSchema>(self, status: StatusCode, says: &'static str) -> Self {
-        self.answers_with(status, says, Some(("application/json", schema_of::<T>)))
+        self.answers_with(status, says, Some(Content::Json(schema_of::<T>)))
     }
 
-    pub fn answers_stream(self, says: &'static str) -> Self {
-        self.answers_with(StatusCode::OK, says, Some(("text/event-stream", any_text)))
+    /// An event stream, each of whose events has this as its `data`.
+    pub fn answers_stream<T: JsonSchema>(self, says: &'static str) -> Self {
+        let content = Content::Events(schema_of::<T>);
+        self.answers_with(StatusCode::OK, says, Some(content))
     }
 
     pub fn answers_nothing(self, status: StatusCode, says: &'static str) -> Self {
@@ -161,7 +170,7 @@ impl Route {
         mut self,
         status: StatusCode,
         says: &'static str,
-        content: Option<(&'static str, SchemaOf)>,
+        content: Option<Content>,
     ) -> Self {
         self.told.answers.push(Answer {
             status: status.as_u16(),

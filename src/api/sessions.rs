@@ -10,6 +10,7 @@ use crate::model::request::Request;
 use crate::model::session::{SessionState, Trigger};
 use crate::model::token::Scope;
 use crate::report::standing::Standing;
+use crate::store::driver::Sql;
 use crate::store::humans::HumanRequest;
 use crate::store::iterations::Iteration;
 use crate::store::sessions::{Created, Wanted};
@@ -22,6 +23,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +31,12 @@ use std::time::Duration;
 pub const MAX_WAIT_SECONDS: i64 = 3_600;
 const PAGE: u32 = 50;
 const MAX_PAGE: i64 = 200;
+/// A page ends where it has grown to this: objectives and answers may be long.
+const MAX_PAGE_BYTES: usize = 4 << 20;
+/// Sessions that are read at a time for a page.
+const READ_AT_ONCE: u32 = 16;
 const KEY: &str = "idempotency-key";
+const MAX_KEY_BYTES: usize = 255;
 
 /// What became of a request.
 #[derive(Serialize, JsonSchema)]
@@ -44,7 +51,9 @@ pub struct Submitted {
 /// Some of the sessions, newest first.
 #[derive(Serialize, JsonSchema)]
 struct SessionPage {
-    sessions: Vec<Standing>,
+    /// Fewer than asked for where they are very long.
+    #[schemars(with = "Vec<Standing>")]
+    sessions: Vec<Box<RawValue>>,
     /// Give it as `cursor` for the next page; null on the last.
     next: Option<String>,
 }
@@ -77,7 +86,7 @@ pub fn routes() -> Vec<Route> {
     let page = json!({ "type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": PAGE });
     let time = json!({ "type": "string", "format": "date-time" });
     let wait = json!({ "type": "integer", "minimum": 0, "maximum": MAX_WAIT_SECONDS });
-    let key = json!({ "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" });
+    let key = json!({ "type": "string", "minLength": 1, "maxLength": MAX_KEY_BYTES, "pattern": "^[!-~]+$" });
     vec![
         Route::new(
             Method::POST,
@@ -102,7 +111,7 @@ pub fn routes() -> Vec<Route> {
         .answers::<Submitted>(StatusCode::ACCEPTED, "It is on disk and will be worked on.")
         .answers::<Standing>(
             StatusCode::OK,
-            "With `wait`: it has ended, or waits for a person.",
+            "With `wait`: it has ended, is paused, or waits for a person.",
         ),
         Route::new(
             Method::GET,
@@ -237,12 +246,14 @@ fn request_of(call: &Call) -> Result<Request, Problem> {
 
 /// The key of the header is the request's own.
 pub fn with_key(request: Request, call: &Call) -> Result<Request, Problem> {
-    let Some(header) = call.headers.get(KEY) else {
+    let mut headers = call.headers.get_all(KEY).iter();
+    let Some(header) = headers.next() else {
         return Ok(request);
     };
     let key = header.to_str().map(str::trim).unwrap_or_default();
-    if key.is_empty() || key.len() > 255 {
-        let detail = "Idempotency-Key: must be 1 to 255 printable ASCII characters";
+    let plain = key.bytes().all(|byte| byte.is_ascii_graphic());
+    if !plain || key.is_empty() || key.len() > MAX_KEY_BYTES || headers.next().is_some() {
+        let detail = "Idempotency-Key: must be there once, with 1 to 255 visible ASCII characters";
         return Err(Problem::unfit(detail));
     }
     match &request.idempotency_key {
@@ -272,18 +283,37 @@ async fn list(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
         until_ms: time("until")?,
         label: call.text("label").map(label).transpose()?,
     };
-    let page = api.house.store.read(move |sql| {
-        let mut found = sessions::list(sql, &wanted, limit + 1)?;
-        let more = found.len() > limit as usize;
-        found.truncate(limit as usize);
-        let next = found.last().map(|session| session.id.clone());
-        let standings = found.into_iter().map(|session| Standing::of(sql, session));
-        Ok(SessionPage {
-            sessions: standings.collect::<anyhow::Result<_>>()?,
-            next: next.filter(|_| more),
-        })
-    });
+    let page = api
+        .house
+        .store
+        .read(move |sql| page(sql, wanted.clone(), limit as usize));
     Ok(Reply::ok(&page.await?))
+}
+
+fn page(sql: &mut dyn Sql, mut wanted: Wanted, limit: usize) -> anyhow::Result<SessionPage> {
+    let (mut page, mut bytes) = (Vec::new(), 0);
+    loop {
+        let found = sessions::list(sql, &wanted, READ_AT_ONCE)?;
+        let is_last = found.len() < READ_AT_ONCE as usize;
+        for session in found {
+            if page.len() == limit || bytes >= MAX_PAGE_BYTES {
+                return Ok(SessionPage {
+                    sessions: page,
+                    next: wanted.before,
+                });
+            }
+            wanted.before = Some(session.id.clone());
+            let standing = to_raw_value(&Standing::of(sql, session)?)?;
+            bytes += standing.get().len();
+            page.push(standing);
+        }
+        if is_last {
+            return Ok(SessionPage {
+                sessions: page,
+                next: None,
+            });
+        }
+    }
 }
 
 fn one_of<W: std::fmt::Display>(words: &[W]) -> String {

@@ -1,4 +1,4 @@
-//! Waiting for a session to come to rest: it has ended, or it (or a sub-agent of its) waits for a person. It only looks.
+//! Waiting for a session to come to rest: it has ended, is paused, or it (or a sub-agent of its) waits for a person. It only looks.
 
 use super::Api;
 use super::problem::Problem;
@@ -18,7 +18,8 @@ pub struct Rest {
 impl Rest {
     /// It will not go on by itself.
     pub fn is_reached(&self) -> bool {
-        self.asking.is_some() || self.standing.session.status.is_terminal()
+        let status = self.standing.session.status;
+        self.asking.is_some() || status.is_terminal() || status == SessionState::Paused
     }
 }
 

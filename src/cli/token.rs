@@ -128,12 +128,14 @@ fn revoke(desk: &Desk, which: &str) -> Result<Exit> {
             "there is no token '{which}'; see 'ralphd token list'"
         )));
     }
-    let revoked = desk.block_on(store.write(move |sql| {
+    let (revoked, is_open) = desk.block_on(store.write(move |sql| {
         let mut count = 0;
         for id in &ids {
             count += tokens::revoke(sql, id, now_ms())?;
         }
-        Ok(count)
+        let left = tokens::all(sql)?;
+        let is_open = left.iter().all(|token| token.revoked_at_ms.is_some());
+        Ok((count, is_open))
     }))?;
     wake::ring(&desk.state);
     if desk.global.json {
@@ -144,6 +146,11 @@ fn revoke(desk: &Desk, which: &str) -> Result<Exit> {
             1 => format!("token {which} is revoked"),
             count => format!("{count} tokens of the name {which} are revoked"),
         })?;
+        if is_open {
+            output::remark(
+                "ralphd: no token is left; everybody on this machine may use the HTTP API now",
+            );
+        }
     }
     Ok(Exit::Done)
 }

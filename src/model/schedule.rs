@@ -91,7 +91,7 @@ pub struct Dropped {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Due {
     Nothing,
-    /// The clock was set back: ticks count from now on. Those that were settled in the time that comes again stay settled.
+    /// The clock was set back: ticks count from now on. Those that were started in the time that comes again are not started twice.
     ClockSetBack,
     /// In their order.
     Ticks(Vec<Tick>, Option<Dropped>),

@@ -76,8 +76,9 @@ pub fn set_paused(sql: &mut dyn Sql, name: &str, paused: bool, at_ms: i64) -> Re
     Ok(true)
 }
 
-/// The clock was set back: ticks count from now on.
+/// The clock was set back: ticks count from now on. What it had as missed while it was ahead is yet to come.
 pub fn set_back(sql: &mut dyn Sql, name: &str, at_ms: i64) -> Result<()> {
+    sql.run(query!("ticks_forget_ahead"), values![name, at_ms])?;
     sql.run(query!("schedules_set_back"), values![name, at_ms])?;
     Ok(())
 }

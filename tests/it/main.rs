@@ -1,5 +1,6 @@
 //! The integration tests, one binary: one file a capability.
 
+mod api;
 mod builtin;
 mod command_line;
 mod crash;

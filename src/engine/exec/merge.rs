@@ -29,12 +29,22 @@ enum Came {
     Apart,
 }
 
+/// What came of the first try.
+enum Tried {
+    Merged(String),
+    Conflict,
+    /// By files of the workspace itself.
+    Blocked(Vec<String>),
+}
+
 /// A branch with a conflict.
 struct Conflict<'a> {
     main: &'a Repository,
     branch: &'a str,
     working: &'a str,
     message: String,
+    /// Whether all else is merged and done.
+    is_last: bool,
 }
 
 pub async fn run(work: Work) -> Result<()> {
@@ -59,8 +69,22 @@ pub async fn run(work: Work) -> Result<()> {
         },
     };
     let mut merged = Vec::new();
+    let mut conflicts = Vec::new();
     for branch in &branches {
-        match work.bring_together(&main, branch, &working).await? {
+        match work.merge_cleanly(&main, branch, &working).await? {
+            Tried::Merged(commit) => merged.push(json!({"branch": branch, "commit": commit})),
+            Tried::Conflict => conflicts.push(branch),
+            Tried::Blocked(paths) => return work.blocked(branch, &paths).await,
+        }
+    }
+    // After the others, so that whoever resolves them sees all there is.
+    while let Some(branch) = conflicts.first().copied() {
+        conflicts.remove(0);
+        let is_last = conflicts.is_empty();
+        match work
+            .bring_together(&main, branch, &working, is_last)
+            .await?
+        {
             Came::Together(on, commit) => {
                 merged.push(json!({"branch": branch, "commit": commit}));
                 work = on;
@@ -117,41 +141,73 @@ impl Work {
         Ok(Vec::new())
     }
 
-    async fn bring_together(self, main: &Repository, branch: &str, working: &str) -> Result<Came> {
+    async fn merge_cleanly(&self, main: &Repository, branch: &str, working: &str) -> Result<Tried> {
+        let message = self.message(branch, working);
+        let commit = match git::merge(main, branch, &message, self.session.created_at_ms).await? {
+            Merged::Clean { commit } => commit,
+            Merged::Already => main.head().await?.unwrap_or_default(),
+            Merged::Blocked { paths } => return Ok(Tried::Blocked(paths)),
+            Merged::Conflict { .. } => return Ok(Tried::Conflict),
+        };
+        let facts = json!({"branch": branch, "into": working, "commit": commit});
+        self.tell(EventType::WorkspaceMerged, facts).await?;
+        Ok(Tried::Merged(commit))
+    }
+
+    async fn bring_together(
+        self,
+        main: &Repository,
+        branch: &str,
+        working: &str,
+        is_last: bool,
+    ) -> Result<Came> {
         let conflict = Conflict {
             main,
             branch,
             working,
             message: self.message(branch, working),
+            is_last: is_last && self.ends_the_plan().await?,
         };
         let at_ms = self.session.created_at_ms;
-        let merged = git::merge(main, branch, &conflict.message, at_ms).await;
-        let commit = match merged? {
-            Merged::Clean { commit } => commit,
-            Merged::Already => main.head().await?.unwrap_or_default(),
-            Merged::Blocked { paths } => return self.blocked(&conflict, &paths).await,
+        match git::merge(main, branch, &conflict.message, at_ms).await? {
+            Merged::Clean { commit } => Ok(Came::Together(self, commit)),
+            Merged::Already => {
+                let head = main.head().await?.unwrap_or_default();
+                Ok(Came::Together(self, head))
+            }
+            Merged::Blocked { paths } => {
+                self.blocked(branch, &paths).await?;
+                Ok(Came::Apart)
+            }
             Merged::Conflict { paths } => {
                 let facts = json!({"branch": branch, "into": working, "paths": paths});
                 self.tell(EventType::WorkspaceConflicted, facts).await?;
-                return self.resolve(&conflict, paths).await;
+                self.resolve(&conflict, paths).await
             }
-        };
-        let facts = json!({"branch": branch, "into": working, "commit": commit});
-        self.tell(EventType::WorkspaceMerged, facts).await?;
-        Ok(Came::Together(self, commit))
+        }
+    }
+
+    /// Whether nothing of the plan is left to be done after this: only then can the request's check be expected to pass.
+    async fn ends_the_plan(&self) -> Result<bool> {
+        let session = self.session.id.clone();
+        let pieces = move |sql: &mut dyn Sql| plans::pieces(sql, &session);
+        let pieces = self.house.store.read(pieces).await?;
+        let own = self.task.task_order;
+        Ok(pieces.iter().all(|piece| {
+            i64::from(piece.order) == own
+                || matches!(piece.status, TaskState::Completed | TaskState::Skipped)
+        }))
     }
 
     /// Somebody has changed files in the workspace itself, where only merges are made.
-    async fn blocked(self, conflict: &Conflict<'_>, paths: &[String]) -> Result<Came> {
+    async fn blocked(self, branch: &str, paths: &[String]) -> Result<()> {
         let message = format!(
-            "{} cannot be merged: {}. Commit or undo that in {} and answer retry",
-            conflict.branch,
+            "{branch} cannot be merged: {}. Commit or undo that in {} and answer retry",
             blocked_by(paths),
             self.session.workspace
         );
-        let trouble = Trouble::new(ErrorClass::Ambiguous, message);
-        self.setback(trouble).await?;
-        Ok(Came::Apart)
+        self.setback(Trouble::new(ErrorClass::Ambiguous, message))
+            .await
     }
 
     /// Lets the merger resolve a conflict in a tree of its own. What a person or an earlier try did there already counts.
@@ -263,7 +319,7 @@ impl Work {
             working: conflict.working.to_owned(),
             paths: paths.to_vec(),
             problem: problem.to_owned(),
-            verify: self.mission.verify.clone(),
+            verify: self.mission.verify.clone().filter(|_| conflict.is_last),
             workspace: self.workspace.to_string_lossy().into_owned(),
         };
         let question = Question {
@@ -279,7 +335,7 @@ impl Work {
 
     /// The request's check over the resolved files; nothing when it was ended on purpose.
     async fn verified(&self, conflict: &Conflict<'_>) -> Result<Option<Result<(), String>>> {
-        let Some(text) = &self.mission.verify else {
+        let Some(text) = self.mission.verify.as_ref().filter(|_| conflict.is_last) else {
             return Ok(Some(Ok(())));
         };
         let logs = self.house.log_directory(&self.session.id);

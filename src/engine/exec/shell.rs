@@ -58,6 +58,7 @@ pub async fn run(work: Work) -> Result<()> {
         true => {
             let result = result_of(&log)?;
             let summary = last_line(&tail);
+            work.commit_tree().await?;
             work.complete(result, &summary).await
         }
         false => work.setback(trouble_of(&exit, timed_out, &tail)).await,

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// What the directories of laid-out merges begin with.
 const CONFLICT: &str = "merge-";
+/// The numbers of last states, beyond all iterations.
+const LAST_STATES: i64 = 1_000_000_000;
 
 /// Does what is left to do after sessions that have ended. What fails is tried again at the next round.
 pub async fn tidy(house: &House) -> Result<()> {
@@ -88,25 +90,42 @@ impl House {
 /// What an agent left that was ended in the middle.
 async fn commit_rest(house: &House, place: &Workspace, tree: Ground) -> Result<()> {
     let session = place.untidy_session_id.clone().context("a session")?;
-    let mask = house.secrets.mask();
     let name = Path::new(&place.path).file_name().unwrap_or_default();
-    // Beyond all iterations: it is the last state of this one tree.
-    const LAST_STATES: i64 = 1_000_000_000;
-    let number: i64 = name.to_string_lossy().parse().unwrap_or(0);
-    git::record(
-        &tree,
-        &Moment {
-            session: &session,
-            number: LAST_STATES + number,
-            task: place.task_id.as_deref(),
-            at_ms: place.used_at_ms,
-            subject: "What was left when the session ended".to_owned(),
+    let state = LastState {
+        session: &session,
+        task: place.task_id.as_deref(),
+        order: name.to_string_lossy().parse().unwrap_or(0),
+        at_ms: place.used_at_ms,
+        subject: "What was left when the session ended",
+    };
+    state.commit(house, &tree).await
+}
+
+/// The state in which a task leaves its tree, beside those of iterations.
+pub(super) struct LastState<'a> {
+    pub session: &'a str,
+    pub task: Option<&'a str>,
+    pub order: i64,
+    pub at_ms: i64,
+    pub subject: &'a str,
+}
+
+impl LastState<'_> {
+    /// Commits it to the tree's branch.
+    pub async fn commit(&self, house: &House, tree: &Ground) -> Result<()> {
+        let mask = house.secrets.mask();
+        let moment = Moment {
+            session: self.session,
+            number: LAST_STATES + self.order,
+            task: self.task,
+            at_ms: self.at_ms,
+            subject: self.subject.to_owned(),
             commits: true,
             since: None,
             mask: &mask,
             large_bytes: house.config.git.large_file_bytes,
-        },
-    )
-    .await?;
-    Ok(())
+        };
+        git::record(tree, &moment).await?;
+        Ok(())
+    }
 }

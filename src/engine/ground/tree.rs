@@ -1,6 +1,7 @@
 //! The trees of a parallel plan: each task that changes files works on a branch of its own, beside the others, from where the tasks it depends
 //! on have left off.
 
+use super::tidy::LastState;
 use crate::clock::now_ms;
 use crate::engine::work::Work;
 use crate::model::git::branch_of_task;
@@ -8,7 +9,7 @@ use crate::model::task::TaskKind;
 use crate::store::driver::Sql;
 use crate::store::plans;
 use crate::store::workspaces::{self, NewTree};
-use crate::workspace::git::{self, Repository, Unprepared};
+use crate::workspace::git::{self, Ground, Repository, Unprepared};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 
@@ -91,6 +92,24 @@ impl Work {
             Ok(commit) => Ok(commit),
             Err(why) => bail!(Unprepared(why)),
         }
+    }
+
+    /// What a task without iterations did in its tree goes to its branch before it counts as done.
+    pub(in crate::engine) async fn commit_tree(&self) -> Result<()> {
+        if !works_in_a_tree(self) {
+            return Ok(());
+        }
+        let Some(tree) = self.tree().await? else {
+            return Ok(());
+        };
+        let state = LastState {
+            session: &self.session.id,
+            task: Some(&self.task.id),
+            order: self.task.task_order,
+            at_ms: self.session.created_at_ms,
+            subject: &self.task.description,
+        };
+        state.commit(&self.house, &Ground::Own(tree)).await
     }
 
     /// The linked tree that is worked in, where it is one: the task's own, or that of the session it is done for.

@@ -32,7 +32,7 @@ const VARIABLES: &[(&str, &str)] = &[
 ];
 
 /// One hook of each kind.
-const HOOKS: &str = "
+pub const HOOKS: &str = "
 [hooks.github]
 verify = 'github'
 secret_env = 'GITHUB_HOOK'
@@ -190,9 +190,13 @@ impl Post {
 
     /// From elsewhere, signed by Standard Webhooks a moment ago.
     pub fn standard(secret: &str, id: &str, body: &str) -> Self {
+        Self::standard_at(secret, id, body, NOW_MS / 1000 - 2)
+    }
+
+    /// The same, signed at a moment of Unix time.
+    pub fn standard_at(secret: &str, id: &str, body: &str, seconds: i64) -> Self {
         let bytes = STANDARD.decode(secret.strip_prefix("whsec_").unwrap());
         let key = hmac::Key::new(hmac::HMAC_SHA256, &bytes.unwrap());
-        let seconds = NOW_MS / 1000 - 2;
         let tag = hmac::sign(&key, format!("{id}.{seconds}.{body}").as_bytes());
         Self::plain(body)
             .remotely()

@@ -12,7 +12,7 @@ mod policies;
 mod rows;
 mod seats;
 mod spawn;
-mod stage;
+pub mod stage;
 mod storm;
 mod sub_agents;
 mod verification;

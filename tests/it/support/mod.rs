@@ -2,6 +2,7 @@
 //! It must not look into the program: only at rows, files, exit codes and texts.
 
 mod daemon;
+pub mod http;
 pub mod model_server;
 pub mod postgres;
 mod processes;
