@@ -191,6 +191,33 @@ fn a_source_without_commits() {
 }
 
 #[test]
+fn a_source_with_nothing_checked_out() {
+    let place = Place::with_source();
+    place.git("source", &["symbolic-ref", "HEAD", "refs/heads/not-yet"]);
+    let refused = refused(&place, &wanted(&place, "s1"));
+    assert!(
+        refused.contains("say which ref: its branches are main"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn objects_named_by_the_longer_hash() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("source")).unwrap();
+    place.git("source", &["init", "-q", "--object-format=sha256", "."]);
+    let commit = place.commit("source", "a.txt", "one\n");
+    for (name, shallow) in [("whole", false), ("shallow", true)] {
+        let wanted = Wanted {
+            shallow,
+            ..wanted(&place, "s1")
+        };
+        let prepared = prepare_in(&place, name, &wanted).unwrap();
+        assert_eq!(prepared.base.as_ref(), Some(&commit));
+    }
+}
+
+#[test]
 fn by_url_and_from_a_bare_repository() {
     let place = Place::with_source();
     place.git("source", &["clone", "-q", "--bare", ".", "../bare.git"]);
@@ -240,7 +267,7 @@ fn a_named_workspace_goes_forward_where_nobody_is_in_the_way() {
     let prepared = ready(&place, &wanted(&place, "s2"));
     assert_eq!(prepared.base, Some(news));
     assert_eq!(prepared.branch.as_deref(), Some("agent/work-s1"));
-    assert_eq!(prepared.notes, ["brought forward by 1 commits of main"]);
+    assert_eq!(prepared.notes, ["brought forward by 1 commit of main"]);
     assert_eq!(place.read("work/b.txt"), "two\n");
     assert_eq!(place.git("work", &["status", "--porcelain"]), "");
 }
@@ -277,7 +304,7 @@ fn uncommitted_work_stays_and_is_told() {
     );
     assert_eq!(
         prepared.notes[1],
-        "behind main by 1 commits, and not brought forward"
+        "behind main by 1 commit, and not brought forward"
     );
     assert_eq!(place.read("work/a.txt"), "changed");
     let other = Wanted {

@@ -18,15 +18,21 @@ pub async fn stage_all(repository: &Repository, index: Option<&Path>) -> Result<
     let words = [
         "ls-files",
         "-z",
+        "-t",
         "--modified",
         "--others",
         "--exclude-standard",
     ];
     let listed = on_index(&words).bytes().await?;
-    let paths = listed.split(|byte| *byte == 0);
-    let (inside, own): (Vec<&[u8]>, Vec<&[u8]>) = paths
-        .filter(|path| !path.is_empty())
-        .partition(|path| path.ends_with(b"/"));
+    // What is known first: a file that has become a directory must be gone before its parts come.
+    let entries = || listed.split(|byte| *byte == 0);
+    let known = entries().filter_map(|entry| match entry.strip_prefix(b"? ") {
+        Some(_) => None,
+        None => entry.get(2..),
+    });
+    let new = entries().filter_map(|entry| entry.strip_prefix(b"? "));
+    let (inside, own): (Vec<&[u8]>, Vec<&[u8]>) =
+        known.chain(new).partition(|path| path.ends_with(b"/"));
     if !own.is_empty() {
         let words = [
             "update-index",

@@ -74,7 +74,10 @@ async fn make(tool: &Tool, aside: &Path, source: &Source, wanted: &Wanted<'_>) -
         .choose(reference, wanted.shallow)
         .map_err(|why| Unprepared(format!("{source} {why}")))?;
     let fetched = match wanted.shallow {
-        true => shallow(tool, aside, &address, &target, wanted).await,
+        true => {
+            init(tool, aside, offer.object_format()).await?;
+            shallow(tool, aside, &address, &target, wanted).await
+        }
         false => whole(tool, aside, source, wanted).await,
     };
     fetched.map_err(|error| explain(error, source))?;
@@ -137,6 +140,12 @@ fn borrows(source: &Path) -> bool {
         .any(|git_dir| git_dir.join("objects/info/alternates").exists())
 }
 
+async fn init(tool: &Tool, aside: &Path, object_format: &str) -> Result<()> {
+    let format = format!("--object-format={object_format}");
+    let words = ["init", "--quiet", "--template=", &format];
+    tool.call(aside, words).done().await
+}
+
 /// One commit and nothing before it.
 async fn shallow(
     tool: &Tool,
@@ -145,8 +154,6 @@ async fn shallow(
     target: &Target,
     wanted: &Wanted<'_>,
 ) -> Result<()> {
-    let words = ["init", "--quiet", "--template="];
-    tool.call(aside, words).done().await?;
     let Some(refspec) = target.refspec() else {
         return Ok(());
     };

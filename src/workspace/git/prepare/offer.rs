@@ -114,10 +114,18 @@ fn read(said: &str) -> Offer {
 }
 
 impl Offer {
+    /// How the source names its objects.
+    pub fn object_format(&self) -> &'static str {
+        match &self.head {
+            Some(id) if id.len() == IDS_CHARS[1] => "sha256",
+            _ => "sha1",
+        }
+    }
+
     /// What is meant by a reference. The error is the rest of a sentence about the source.
     pub fn choose(&self, reference: Option<&str>, shallow: bool) -> Result<Target, String> {
         let Some(name) = reference.filter(|name| *name != "HEAD") else {
-            return Ok(self.checked_out());
+            return self.checked_out();
         };
         let branch = name.strip_prefix("refs/heads/").unwrap_or(name);
         let tag = name.strip_prefix("refs/tags/").unwrap_or(name);
@@ -133,11 +141,15 @@ impl Offer {
         Err(self.lacks(name))
     }
 
-    fn checked_out(&self) -> Target {
+    fn checked_out(&self) -> Result<Target, String> {
         match (&self.checked_out, &self.head) {
-            (_, None) => Target::Nothing,
-            (Some(branch), _) => Target::Branch(branch.clone()),
-            (None, Some(commit)) => Target::Commit(commit.clone()),
+            (_, None) if self.branches.is_empty() => Ok(Target::Nothing),
+            (_, None) => Err(format!(
+                "has nothing checked out; say which ref: {}",
+                self.some_branches()
+            )),
+            (Some(branch), _) => Ok(Target::Branch(branch.clone())),
+            (None, Some(commit)) => Ok(Target::Commit(commit.clone())),
         }
     }
 
@@ -147,17 +159,17 @@ impl Offer {
         if self.branches.is_empty() {
             return format!("{lack}; it has no branches at all");
         }
-        let shown: Vec<&str> = self
-            .branches
-            .iter()
-            .take(SHOWN_BRANCHES)
-            .map(String::as_str)
-            .collect();
+        format!("{lack}; {}", self.some_branches())
+    }
+
+    fn some_branches(&self) -> String {
+        let shown = self.branches.iter().take(SHOWN_BRANCHES);
+        let shown: Vec<&str> = shown.map(String::as_str).collect();
         let more = match self.branches.len() - shown.len() {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        format!("{lack}; its branches are {}{more}", shown.join(", "))
+        format!("its branches are {}{more}", shown.join(", "))
     }
 }
 
@@ -224,6 +236,15 @@ mod tests {
             );
         }
         assert_eq!(Offer::default().choose(None, false), Ok(Target::Nothing));
+        let unborn = Offer {
+            head: None,
+            ..offer()
+        };
+        let refused = unborn.choose(None, false).unwrap_err();
+        assert!(
+            refused.contains("its branches are abcdef1, main"),
+            "{refused}"
+        );
         let refused = Offer::default().choose(Some("main"), false).unwrap_err();
         assert!(refused.ends_with("it has no branches at all"), "{refused}");
     }

@@ -255,10 +255,14 @@ async fn forward(
         (_, 0) => {}
         (0, _) if clean => {
             record.step(repository, step).await?;
-            notes.push(format!("brought forward by {behind} commits of {followed}"));
+            notes.push(format!(
+                "brought forward by {} of {followed}",
+                commits(behind)
+            ));
         }
         (0, _) => notes.push(format!(
-            "behind {followed} by {behind} commits, and not brought forward"
+            "behind {followed} by {}, and not brought forward",
+            commits(behind)
         )),
         _ => notes.push(format!(
             "diverged from {followed}: ahead {ahead}, behind {behind}"
@@ -279,4 +283,11 @@ async fn apart(repository: &Repository, other: &str) -> Result<(u64, u64)> {
         .split_whitespace()
         .map(|count| count.parse().unwrap_or(0));
     Ok((counts.next().unwrap_or(0), counts.next().unwrap_or(0)))
+}
+
+fn commits(count: u64) -> String {
+    match count {
+        1 => "1 commit".to_owned(),
+        more => format!("{more} commits"),
+    }
 }
