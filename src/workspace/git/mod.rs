@@ -1,5 +1,5 @@
 //! The git command on the repositories that agents work in. It never asks anybody, never waits for an editor or a password, and runs nothing
-//! that a repository or the user's own settings name (hooks, monitors, filters, drivers): [`guard`] sees to that for every call.
+//! that a repository or the user's own settings name (hooks, monitors, filters, drivers): `guard` sees to that for every call.
 //! It must not touch the database, nor decide what a session is to do.
 
 mod conclude;
