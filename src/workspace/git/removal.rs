@@ -3,7 +3,7 @@
 use super::names::{listed, shown};
 use super::repository::Repository;
 use super::turn::{self, Turn};
-use super::worktree::{FILL, REMOVE, corner, record_of, settled};
+use super::worktree::{REMOVE, corner, find_tree, settled};
 use crate::files;
 use anyhow::{Context, Result};
 use std::ffi::OsStr;
@@ -28,24 +28,18 @@ pub async fn remove_tree(main: &Repository, place: &Path) -> Result<Removal> {
     let turn = turn::on(main.common_dir()).await;
     let main = main.again().await?;
     let place = settled(place)?;
-    let Some(record) = record_of(&main, &place)? else {
+    // One whose directory is gone stands again: what was staged there is work too.
+    let Some(tree) = find_tree(&main, &place, &turn).await? else {
         return Ok(match fs::symlink_metadata(&place) {
             Err(error) if error.kind() == ErrorKind::NotFound => Removal::Gone,
             _ if fs::remove_dir(&place).is_ok() => Removal::Gone,
             _ => Removal::Kept("it is no tree of this repository any more".to_owned()),
         });
     };
-    if record.join(REMOVE).exists() {
-        finish_removal(&main, &record, &place, &turn).await?;
-        return Ok(Removal::Gone);
+    if let Some(why) = holds_work(&tree).await? {
+        return Ok(Removal::Kept(why));
     }
-    if !record.join(FILL).exists() && place.exists() {
-        let tree = main.linked(&record, &place).await?;
-        if let Some(why) = holds_work(&tree).await? {
-            return Ok(Removal::Kept(why));
-        }
-    }
-    take_away(&main, &record, &place, None, &turn).await?;
+    take_away(&main, tree.git_dir(), &place, None, &turn).await?;
     Ok(Removal::Gone)
 }
 

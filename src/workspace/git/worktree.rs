@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// Our own corner of a repository: records that are not yet, or no longer, git's.
 const CORNER: &str = "ralphd";
 /// In a record: the tree is still to be filled with what this names; nobody has worked in it.
-pub(super) const FILL: &str = "ralphd-fill";
+const FILL: &str = "ralphd-fill";
 /// In a record: the tree is going, and the branch that is named with it.
 pub(super) const REMOVE: &str = "ralphd-remove";
 /// Says to leave files as they are: somebody has worked there, and only the record was lost.
@@ -285,7 +285,7 @@ async fn fill(tree: &Repository) -> Result<()> {
 }
 
 /// Git's record of the tree at a place.
-pub(super) fn record_of(main: &Repository, place: &Path) -> Result<Option<PathBuf>> {
+fn record_of(main: &Repository, place: &Path) -> Result<Option<PathBuf>> {
     let records = main.common_dir().join("worktrees");
     let entries = match fs::read_dir(&records) {
         Ok(entries) => entries,

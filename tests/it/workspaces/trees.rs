@@ -224,6 +224,15 @@ const LOST: &[Lost] = &[
         words: Some("not committed: a"),
     },
     Lost {
+        what: "a staged file, and then the whole directory",
+        work: |place| {
+            write(place, "new", "x");
+            git(place, &["add", "new"]);
+            fs::remove_dir_all(place).unwrap();
+        },
+        words: Some("not committed: new"),
+    },
+    Lost {
         what: "a hidden change",
         work: |place| {
             git(place, &["update-index", "--skip-worktree", "a"]);
