@@ -13,6 +13,7 @@ pub mod failure;
 pub mod fallback;
 pub mod gate;
 pub mod handoff;
+pub mod histogram;
 pub mod id;
 pub mod iteration;
 pub mod limit;

@@ -2,6 +2,7 @@
 //! A report is owed from the moment a session ends until its file is written; a crash in between only delays it.
 
 mod answer;
+pub mod metrics;
 pub mod notify;
 mod outbox;
 pub mod standing;

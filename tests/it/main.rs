@@ -7,6 +7,7 @@ mod crash_storm;
 mod datasets;
 mod doctor;
 mod escapes;
+mod eyes;
 mod fallback;
 mod hooks;
 mod inbox;
