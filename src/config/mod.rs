@@ -2,6 +2,7 @@
 //! of keys; their JSON Schema is what a file is checked against. It reads the file and starts nothing.
 
 pub mod agent;
+mod digest;
 mod environment;
 mod file;
 pub mod hooks;
@@ -25,6 +26,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 pub use agent::Agent;
+pub use digest::Digest;
 pub use environment::Environment;
 pub use hooks::Hook;
 pub use http::Http;
@@ -76,6 +78,7 @@ pub struct Config {
     /// Who is told of sessions, by name.
     #[schemars(schema_with = "notify::targets_schema")]
     pub notify: IndexMap<String, Target>,
+    pub digest: Digest,
     pub log: Log,
     /// The agents, by name.
     #[schemars(schema_with = "agents_schema")]

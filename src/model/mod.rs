@@ -1,6 +1,7 @@
 //! Pure words and decisions: no IO, no async, no clock. Everything above may use it; it uses nothing of the crate.
 
 pub mod address;
+pub mod amount;
 pub mod backoff;
 pub mod brief;
 pub mod budget;
@@ -34,6 +35,7 @@ pub mod room;
 pub mod schedule;
 pub mod session;
 pub mod shorten;
+pub mod statistics;
 pub mod stop;
 pub mod task;
 pub mod token;

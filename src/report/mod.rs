@@ -2,9 +2,11 @@
 //! A report is owed from the moment a session ends until its file is written; a crash in between only delays it.
 
 mod answer;
+pub mod digest;
 pub mod metrics;
 pub mod notify;
 mod outbox;
 pub mod standing;
+pub mod stats;
 
 pub use outbox::{json_path, run, text_path, write_owed};

@@ -4,6 +4,7 @@
 //! `driver` is the seam, `sqlite`, `statements`, `writer` and `migrate` the one driver there is; every other file is the verbs of one table,
 //! plain functions over a transaction, so that several verbs make one commit.
 
+pub mod bookmarks;
 pub mod budgets;
 pub mod census;
 pub mod deliveries;
@@ -20,6 +21,7 @@ pub mod notices;
 pub mod pace;
 pub mod plans;
 pub mod requests;
+pub mod review;
 pub mod schedules;
 pub mod sessions;
 mod sqlite;

@@ -1,6 +1,8 @@
 //! What people and machines see of the daemon: numbers, the morning paper, statistics, the live view, the history as a contract.
 
+mod digest;
 mod metrics;
+mod stats;
 
 use crate::support::Site;
 use std::io::{Read, Write};
