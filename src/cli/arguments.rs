@@ -425,6 +425,8 @@ pub struct Schema {
 pub enum SchemaOf {
     Request,
     Config,
+    /// Every event of the history, with its fields
+    Events,
 }
 
 /// For which shell.

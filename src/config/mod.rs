@@ -4,6 +4,7 @@
 pub mod agent;
 mod digest;
 mod environment;
+mod events;
 mod file;
 pub mod hooks;
 pub mod http;
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize};
 pub use agent::Agent;
 pub use digest::Digest;
 pub use environment::Environment;
+pub use events::Events;
 pub use hooks::Hook;
 pub use http::Http;
 pub use load::Loaded;
@@ -79,6 +81,7 @@ pub struct Config {
     #[schemars(schema_with = "notify::targets_schema")]
     pub notify: IndexMap<String, Target>,
     pub digest: Digest,
+    pub events: Events,
     pub log: Log,
     /// The agents, by name.
     #[schemars(schema_with = "agents_schema")]

@@ -5,6 +5,7 @@ pub mod amount;
 pub mod backoff;
 pub mod brief;
 pub mod budget;
+pub mod contract;
 pub mod conversation;
 pub mod cron;
 pub mod delegation;

@@ -4,6 +4,7 @@
 mod answer;
 pub mod digest;
 pub mod metrics;
+pub mod mirror;
 pub mod notify;
 mod outbox;
 pub mod standing;

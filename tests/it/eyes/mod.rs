@@ -1,6 +1,7 @@
 //! What people and machines see of the daemon: numbers, the morning paper, statistics, the live view, the history as a contract.
 
 mod digest;
+mod events;
 mod metrics;
 mod stats;
 

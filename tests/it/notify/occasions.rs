@@ -172,7 +172,7 @@ fn old_news_is_not_told_after_an_upgrade_and_new_news_is() {
     // As an older version left it: the same rows, and neither notices nor bookmarks.
     let database = rusqlite::Connection::open(daemon.state().join("ralphd.db")).unwrap();
     database
-        .execute_batch("DROP TABLE ticks; DROP INDEX deliveries_by_time; DROP INDEX deliveries_of_session; ALTER TABLE schedules DROP COLUMN definition; DROP TABLE tokens; DROP TABLE notices; DROP TABLE budget_marks; DROP TABLE bookmarks; PRAGMA user_version = 5;")
+        .execute_batch("DROP TABLE ticks; DROP INDEX sessions_of_schedules; DROP INDEX deliveries_by_time; DROP INDEX deliveries_of_session; ALTER TABLE schedules DROP COLUMN definition; ALTER TABLE schedules DROP COLUMN since_ms; ALTER TABLE schedules DROP COLUMN resumed_at_ms; DROP TABLE tokens; DROP TABLE notices; DROP TABLE budget_marks; DROP TABLE bookmarks; PRAGMA user_version = 5;")
         .unwrap();
     drop(database);
     daemon.restart();
@@ -192,7 +192,7 @@ fn a_quiet_daemon_remembers_how_far_it_was() {
         .execute_batch(
             "PRAGMA busy_timeout = 30000;
             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
-            INSERT INTO events (at_ms, type) SELECT 0, 'daemon.started' FROM n;",
+            INSERT INTO events (at_ms, type, data) SELECT 0, 'daemon.stopped', '{\"worker\": \"w\"}' FROM n;",
         )
         .unwrap();
     wait_for("the bookmark to move", || {
