@@ -28,9 +28,7 @@ mod stats;
 mod status;
 mod submit;
 mod table;
-mod terminal;
 mod token;
-mod view;
 mod watch;
 mod workflow;
 

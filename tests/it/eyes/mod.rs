@@ -4,6 +4,7 @@ mod digest;
 mod events;
 mod metrics;
 mod stats;
+mod watch;
 
 use crate::support::Site;
 use std::io::{Read, Write};
