@@ -9,5 +9,7 @@ pub mod notify;
 mod outbox;
 pub mod standing;
 pub mod stats;
+#[cfg(feature = "otel")]
+pub mod telemetry;
 
 pub use outbox::{json_path, run, text_path, write_owed};

@@ -4,6 +4,8 @@ mod digest;
 mod events;
 mod metrics;
 mod stats;
+#[cfg(feature = "otel")]
+mod telemetry;
 mod watch;
 
 use crate::support::Site;
