@@ -78,6 +78,10 @@ pub async fn run(
     background.spawn(report::run(house.clone(), telling.clone()));
     background.spawn(report::notify::run(house.clone(), telling.clone()));
     background.spawn(janitor::keep_room(house.clone(), telling.clone()));
+    background.spawn(report::mirror::run(house.clone(), telling.clone()));
+    #[cfg(feature = "otel")]
+    background.spawn(report::telemetry::run(house.clone(), telling.clone()));
+    background.spawn(report::digest::run(house.clone(), working.clone()));
     background.spawn(watchdog(house.clone(), worker_id.clone(), telling));
     let queue = tokio::spawn(Scheduler::new(house.clone(), worker_id.clone(), working).run());
     ready();

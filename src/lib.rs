@@ -27,13 +27,13 @@
 //!
 //! | rank | room | what it is |
 //! |---|---|---|
-//! | 0 | [`model`] | pure words and decisions: states, cron expressions and what is due of a schedule, promise, why the loop stops, who takes the next turn, prices, requests, plans and workflows, what follows a failure, the roles of planned sessions and what each answers; `model/webhook`: who sent a delivery, and how its text stays data |
+//! | 0 | [`model`] | pure words and decisions: states, cron expressions and what is due of a schedule, promise, why the loop stops, who takes the next turn, prices, requests, plans and workflows, what follows a failure, the roles of planned sessions and what each answers, the events as a contract (`model/contract`); `model/webhook`: who sent a delivery, and how its text stays data |
 //! | 1 | [`clock`], [`files`], [`lock`], [`config`], [`process`], [`secrets`] | the edges: time, files of strangers, locks, settings, programs, what must not get out |
 //! | 2 | [`store`] | the database; the only place with ralphd's SQL |
 //! | 3 | [`workspace`], [`dataset`], [`transform`] | the directory an agent works in, and `workspace/git`, the git command on it: made ready, kept as points, parted into trees, merged, pushed; the tables a plan asks (files, SQLite, PostgreSQL), and read-only SQL over them; jq filters over results, each in a process of its own |
 //! | 4 | [`agent`] | who can take a turn; `agent/stream` reads what the tools of others say, one small file a tool; `agent/builtin` is ralphd's own loop over a model, with `agent/provider` (dialects, cassettes) and `agent/tool` (one file a tool) |
 //! | 5 | [`engine`] | what runs a task: `engine/ralph` is THE loop, `engine/conduct` a plan from question to answer, `engine/exec` the kinds of task, `engine/work` how a task is begun and left, `engine/ground` what it stands on: a workspace made ready, kept after each iteration, gone back on |
-//! | 6 | [`queue`], [`trigger`], [`report`] | claim tasks, take requests, write answers; `report/notify` tells those outside who want to know |
+//! | 6 | [`queue`], [`trigger`], [`report`] | claim tasks, take requests, write answers; `report/notify` tells those outside who want to know, `report/digest` is the morning paper, `report/stats` how agents fare, `report/metrics` the daemon in numbers, `report/mirror` the history as a file |
 //! | 7 | [`api`] | HTTP: a route table that describes itself, who may call, one file a resource, the history as a stream |
 //! | 10 | [`daemon`] | all of it together, until told to stop |
 //! | 11 | [`cli`] | one file a verb |

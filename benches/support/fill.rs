@@ -22,12 +22,17 @@ fn open(state: &Path) -> Connection {
 }
 
 fn insert(connection: &Connection, count: usize, statement: &str) {
+    insert_beside(connection, count, statement, "");
+}
+
+/// The same, with further tables beside the numbers.
+fn insert_beside(connection: &Connection, count: usize, statement: &str, beside: &str) {
     let statement = statement
         .replace("SESSION_ID", &ID.replace("KIND", "1"))
         .replace("TASK_ID", &ID.replace("KIND", "2"))
         .replace("OBJECTIVE", &format!("'{OBJECTIVE}'"));
     let numbered = format!(
-        "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count}) {statement} FROM numbers"
+        "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count}) {statement} FROM numbers {beside}"
     );
     // The common table expression of SQLite stands before INSERT.
     connection.execute_batch(&numbered).expect("fill");
@@ -87,17 +92,14 @@ pub fn ended(state: &Path, count: usize) {
         "INSERT INTO iterations (id, session_id, task_id, number, verdict, counted, exit_code, final_text, prompt_file, output_file, started_at_ms, ended_at_ms)
          SELECT SESSION_ID, SESSION_ID, TASK_ID, 1, 'promised', 1, 0, OBJECTIVE, '/logs/0001.prompt.md', '/logs/0001.log', 1700000000001 + n, 1700000000002 + n",
     );
-    for kind in [
-        "session.created",
-        "task.running",
-        "task.completed",
-        "session.completed",
-    ] {
-        let event = format!(
-            "INSERT INTO events (session_id, task_id, at_ms, type, data) SELECT SESSION_ID, TASK_ID, 1700000000000 + n, '{kind}', '{{\"from\":\"x\",\"to\":\"y\"}}'"
-        );
-        insert(&connection, count, &event);
-    }
+    // In the order of time, as a history is.
+    insert_beside(
+        &connection,
+        count,
+        "INSERT INTO events (session_id, task_id, at_ms, type, data)
+         SELECT SESSION_ID, TASK_ID, 1700000000000 + n, kinds.column1, '{\"from\":\"executing\",\"to\":\"completed\"}'",
+        "JOIN (VALUES ('session.created'), ('task.running'), ('task.completed'), ('session.completed')) AS kinds ORDER BY n",
+    );
     finish(&connection);
 }
 

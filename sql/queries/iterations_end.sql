@@ -3,3 +3,4 @@ UPDATE iterations SET
     final_text = ?9, handoff = ?10, handoff_problem = ?11, verify_passed = ?12, verify_tail = ?13, tampered = ?14, question = ?15,
     fingerprint = ?16, progressed = ?17, ended_at_ms = ?18, spawn = ?19
 WHERE id = ?1 AND ended_at_ms IS NULL
+RETURNING agent, started_at_ms

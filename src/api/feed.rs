@@ -72,6 +72,7 @@ impl Feed {
         while !*shutdown.borrow() {
             if self.sender.receiver_count() == 0 {
                 position = None;
+                self.store.pace().rests("feed");
                 tokio::select! {
                     _ = self.somebody.notified() => {}
                     _ = shutdown.changed() => {}
@@ -82,6 +83,7 @@ impl Feed {
             let wait = match self.tell(position).await {
                 Ok(Told { upto, more }) => {
                     position = Some(upto);
+                    self.store.pace().has_read("feed", upto);
                     (!more).then_some(LOOK_ANYWAY)
                 }
                 Err(error) => {

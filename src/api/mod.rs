@@ -4,12 +4,14 @@
 mod act;
 pub mod auth;
 mod call;
+mod calls;
 mod events;
 mod feed;
 mod harness;
 mod health;
 mod hooks;
 mod listen;
+mod metrics;
 mod openapi;
 mod patience;
 mod problem;
@@ -22,10 +24,12 @@ mod wait;
 pub use listen::{ADDRESS_FILE, Listener, Unguarded};
 
 use crate::engine::House;
+use crate::report::metrics::Metrics;
 use crate::trigger::webhook::Hooks;
 use anyhow::Result;
 use auth::{Caller, Gate, Knock};
 use call::Call;
+use calls::Calls;
 use feed::Feed;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes, Incoming};
@@ -36,7 +40,7 @@ use reply::{Reply, ReplyBody};
 use route::{Miss, Route};
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tracing::Instrument;
 
@@ -49,6 +53,8 @@ pub struct Api {
     gate: Gate,
     hooks: Hooks,
     feed: Arc<Feed>,
+    metrics: Metrics,
+    calls: Calls,
     routes: Vec<Route>,
     description: OnceLock<Bytes>,
     /// Turns true when the daemon goes down: streams end, and whoever waits is answered with what there is.
@@ -68,6 +74,8 @@ impl Api {
             gate,
             hooks,
             feed,
+            metrics: Metrics::start(&house).await?,
+            calls: Calls::default(),
             routes: routes(),
             description: OnceLock::new(),
             shutdown,
@@ -85,11 +93,18 @@ impl Api {
         request: Request<Incoming>,
         peer: SocketAddr,
     ) -> Response<ReplyBody> {
+        let begun = Instant::now();
         let id = call_id(request.headers());
         let span = tracing::info_span!("call", %id, method = %request.method(), path = request.uri().path(), caller = tracing::field::Empty);
         let answer = async {
+            let found = route::find(&self.routes, request.method(), request.uri().path());
+            let called = found
+                .as_ref()
+                .ok()
+                .map(|(route, _)| (&route.method, route.path));
             let reply = self.route(request, peer).await;
             let reply = reply.unwrap_or_else(|problem| problem.reply(&id));
+            self.calls.count(called, reply.status, begun.elapsed());
             tracing::debug!(status = reply.status.as_u16(), "answered");
             reply
         };
@@ -171,6 +186,7 @@ fn routes() -> Vec<Route> {
     routes.extend(hooks::routes());
     routes.extend(harness::routes());
     routes.extend(health::routes());
+    routes.extend(metrics::routes());
     routes.extend(openapi::routes());
     routes
 }

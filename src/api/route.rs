@@ -162,6 +162,10 @@ impl Route {
         self.answers_with(StatusCode::OK, says, Some(content))
     }
 
+    pub fn answers_text(self, kind: &'static str, says: &'static str) -> Self {
+        self.answers_with(StatusCode::OK, says, Some((kind, any_text)))
+    }
+
     pub fn answers_nothing(self, status: StatusCode, says: &'static str) -> Self {
         self.answers_with(status, says, None)
     }

@@ -104,6 +104,12 @@ pub enum Verb {
     /// List, run and pause schedules: requests that start by the clock
     #[command(subcommand)]
     Schedule(Schedule),
+    /// The morning paper: what ended and how, what waits for you, what it cost
+    ///
+    /// What was verified is kept apart from what is merely claimed.
+    Digest(LookBack<12>),
+    /// How the agents fare: success, iterations and cost for each thing done, length
+    Stats(LookBack<720>),
     /// List the agents
     Agents,
     /// Write the commented reference configuration
@@ -115,7 +121,7 @@ pub enum Verb {
     /// Look after the database
     #[command(subcommand)]
     Db(Db),
-    /// Print the JSON Schema of a request or of the configuration
+    /// Print the JSON Schema of a request, of the configuration or of the events
     Schema(Schema),
     /// Print the completion script for a shell
     Completions(Completions),
@@ -441,6 +447,14 @@ pub enum Schedule {
     },
 }
 
+/// How far to look back; so many hours where nothing is said.
+#[derive(Debug, Args)]
+pub struct LookBack<const HOURS: u64> {
+    /// Since how long ago, as 12h or 30d
+    #[arg(long, value_name = "AGE", default_value_t = Period::from_hours(HOURS))]
+    pub since: Period,
+}
+
 /// Where the configuration goes.
 #[derive(Debug, Args)]
 pub struct Init {
@@ -495,6 +509,8 @@ pub struct Schema {
 pub enum SchemaOf {
     Request,
     Config,
+    /// Every event of the history, with its fields
+    Events,
 }
 
 /// For which shell.

@@ -1,5 +1,6 @@
 //! The history as it happens: events of all processes, in order and once each, and what each says to a person.
 
+mod ground;
 mod steps;
 
 use super::output::{clock_time, cut, first_line};
@@ -176,6 +177,8 @@ fn line_of(event: &Event, task: Option<&Assignment>) -> Option<String> {
         "guidance.told" => format!("told: {}", facts.text("text")),
         "human.answered" => format!("answered: {}", facts.text("answer")),
         "human.expired" => "nobody answered in time".to_owned(),
+        "session.rewound" => format!("taken back to iteration {}", facts.event.data["to"]),
+        kind if kind.starts_with("workspace.") => facts.ground(kind)?,
         "budget.two_thirds" => {
             let kind = facts.text("kind").replace('_', " ");
             format!("two thirds of the budget of {kind} are used")

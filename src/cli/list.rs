@@ -14,6 +14,9 @@ use anyhow::{Result, anyhow};
 
 const TITLES: &[&str] = &["ID", "STATUS", "ITER", "AGENT", "AGE", "COST", "OBJECTIVE"];
 
+/// On a narrow terminal these are done without: cost, agent, iterations.
+const EXPENDABLE: &[usize] = &[5, 3, 2];
+
 /// Prints the sessions that the filter lets through.
 pub fn list(desk: Desk, filter: Filter) -> Result<Exit> {
     let state = filter.status.as_deref().map(state_of).transpose()?;
@@ -64,7 +67,7 @@ fn nothing_found(state: Option<SessionState>) -> String {
 }
 
 fn table(found: &[Standing], now_ms: i64) -> Table {
-    let mut table = Table::new(TITLES, TITLES.len() - 1);
+    let mut table = Table::new(TITLES, TITLES.len() - 1).expending(EXPENDABLE);
     for standing in found {
         table.row(row(standing, now_ms));
     }

@@ -7,6 +7,7 @@ mod arguments;
 mod database;
 mod demo;
 mod desk;
+mod digest;
 mod doctor;
 mod exit;
 mod follow;
@@ -24,12 +25,11 @@ mod schedule;
 mod scratch;
 mod serve;
 mod show;
+mod stats;
 mod status;
 mod submit;
 mod table;
-mod terminal;
 mod token;
-mod view;
 mod watch;
 mod workflow;
 mod workspace;
@@ -87,6 +87,8 @@ fn dispatch(desk: Desk, verb: Verb) -> anyhow::Result<Exit> {
         Verb::Workflow(what) => workflow::workflow(desk, what),
         Verb::Token(what) => token::token(desk, what),
         Verb::Schedule(what) => schedule::schedule(desk, what),
+        Verb::Digest(back) => digest::digest(desk, back.since),
+        Verb::Stats(back) => stats::stats(desk, back.since),
         Verb::Agents => agents::agents(desk),
         Verb::Doctor(wanted) => doctor::doctor(desk, &wanted),
         Verb::Demo(demo) => demo::demo(desk, &demo),

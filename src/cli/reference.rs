@@ -14,6 +14,7 @@ pub fn schema(which: &Schema) -> Result<Exit> {
     output::print_json(&match which.what {
         SchemaOf::Request => model::request::schema(),
         SchemaOf::Config => config::schema(),
+        SchemaOf::Events => model::contract::schema(),
     })?;
     Ok(Exit::Done)
 }

@@ -36,10 +36,12 @@ impl From<&str> for Cell {
     }
 }
 
-/// Rows under titles. One column gives way where the terminal is too narrow, then the widest of the others; columns with nothing in them are left out.
+/// Rows under titles. One column gives way where the terminal is too narrow, then the widest of the others, then those go that can be
+/// done without; columns with nothing in them are left out.
 pub struct Table {
     titles: Vec<&'static str>,
     flexible: usize,
+    expendable: &'static [usize],
     rows: Vec<Vec<Cell>>,
 }
 
@@ -49,8 +51,15 @@ impl Table {
         Self {
             titles: titles.to_vec(),
             flexible,
+            expendable: &[],
             rows: Vec::new(),
         }
+    }
+
+    /// The columns that can be done without on a narrow terminal, the least important first.
+    pub fn expending(mut self, columns: &'static [usize]) -> Self {
+        self.expendable = columns;
+        self
     }
 
     /// Adds a row, one cell for each title.
@@ -88,24 +97,42 @@ impl Table {
                 }
             })
             .collect();
-        if let Some(limit) = limit {
-            give_way(&mut widths, self.flexible, limit, LEAST_FLEXIBLE_CHARS);
-            let widest = (0..widths.len())
-                .filter(|column| *column != self.flexible)
-                .max_by_key(|column| widths[*column]);
-            if let Some(widest) = widest {
-                give_way(&mut widths, widest, limit, LEAST_WIDEST_CHARS);
+        let Some(limit) = limit else {
+            return widths;
+        };
+        let mut narrowed = self.narrowed(&widths, limit);
+        for column in self.expendable {
+            if total(&narrowed) <= limit {
+                break;
             }
+            widths[*column] = 0;
+            narrowed = self.narrowed(&widths, limit);
+        }
+        narrowed
+    }
+
+    fn narrowed(&self, widths: &[usize], limit: usize) -> Vec<usize> {
+        let mut widths = widths.to_vec();
+        give_way(&mut widths, self.flexible, limit, LEAST_FLEXIBLE_CHARS);
+        let widest = (0..widths.len())
+            .filter(|column| *column != self.flexible)
+            .max_by_key(|column| widths[*column]);
+        if let Some(widest) = widest {
+            give_way(&mut widths, widest, limit, LEAST_WIDEST_CHARS);
         }
         widths
     }
 }
 
+/// How wide a line is.
+fn total(widths: &[usize]) -> usize {
+    let shown = widths.iter().filter(|width| **width > 0).count();
+    widths.iter().sum::<usize>() + GAP.len() * shown.saturating_sub(1)
+}
+
 /// Narrows one column so that all fit, but not below `least`.
 fn give_way(widths: &mut [usize], column: usize, limit: usize, least: usize) {
-    let shown = widths.iter().filter(|width| **width > 0).count();
-    let total = widths.iter().sum::<usize>() + GAP.len() * shown.saturating_sub(1);
-    let narrowed = widths[column].saturating_sub(total.saturating_sub(limit));
+    let narrowed = widths[column].saturating_sub(total(widths).saturating_sub(limit));
     widths[column] = narrowed.max(least.min(widths[column]));
 }
 
@@ -194,5 +221,31 @@ mod tests {
             format!("a  {}…  {}…", "s".repeat(34), "o".repeat(19))
         );
         assert!(lines.iter().all(|line| line.chars().count() <= 60));
+    }
+
+    #[test]
+    fn what_can_be_done_without_goes_last() {
+        let mut table = Table::new(&["ID", "AGENT", "COST", "OBJECTIVE"], 3).expending(&[2, 1]);
+        table.row(vec![
+            "12345678".into(),
+            "an-agent-of-many-words".into(),
+            "$1.00".into(),
+            "o".repeat(60).into(),
+        ]);
+        for (width, has_cost, has_agent) in [
+            (60, true, true),
+            (55, true, true),
+            (50, false, true),
+            (40, false, false),
+        ] {
+            let look = Look {
+                width: Some(width),
+                ..PLAIN
+            };
+            let line = &table.lines(&look)[1];
+            assert_eq!(line.chars().count(), width, "{line}");
+            assert_eq!(line.contains("$1.00"), has_cost, "{line}");
+            assert_eq!(line.contains("an-agent"), has_agent, "{line}");
+        }
     }
 }

@@ -2,7 +2,9 @@
 //! of keys; their JSON Schema is what a file is checked against. It reads the file and starts nothing.
 
 pub mod agent;
+mod digest;
 mod environment;
+mod events;
 mod file;
 pub mod hooks;
 pub mod http;
@@ -26,7 +28,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 pub use agent::Agent;
+pub use digest::Digest;
 pub use environment::Environment;
+pub use events::Events;
 pub use hooks::Hook;
 pub use http::Http;
 pub use load::Loaded;
@@ -80,6 +84,8 @@ pub struct Config {
     /// Who is told of sessions, by name.
     #[schemars(schema_with = "notify::targets_schema")]
     pub notify: IndexMap<String, Target>,
+    pub digest: Digest,
+    pub events: Events,
     pub log: Log,
     /// The agents, by name.
     #[schemars(schema_with = "agents_schema")]

@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-use crate::model::notice::Occasion;
+use crate::model::notice::{OF_SESSIONS, Occasion};
 use crate::model::period::Period;
 use crate::model::words::words;
 
@@ -107,7 +107,7 @@ impl Target {
 }
 
 fn every_occasion() -> Vec<Occasion> {
-    Occasion::ALL.to_vec()
+    OF_SESSIONS.to_vec()
 }
 
 fn usual_timeout() -> Period {
@@ -118,10 +118,11 @@ fn usual_backoff() -> Period {
     Period::from_secs(5)
 }
 
-fn occasions_schema(generator: &mut SchemaGenerator) -> Schema {
+fn occasions_schema(_: &mut SchemaGenerator) -> Schema {
+    let known = OF_SESSIONS.map(Occasion::as_str);
     json_schema!({
         "type": "array",
-        "items": generator.subschema_for::<Occasion>(),
+        "items": { "type": "string", "enum": known },
         "minItems": 1,
         "maxItems": 4,
     })

@@ -45,12 +45,17 @@ pub enum ScheduledRequest {
 impl Schedule {
     /// Its time zone; the error is the rest of a sentence about the key.
     pub fn zone(&self) -> Result<TimeZone, String> {
-        let Some(name) = &self.timezone else {
-            return Ok(TimeZone::system());
-        };
-        let database = jiff::tz::db();
-        database.get(name).map_err(|_| unknown_zone(name, database))
+        zone_named(self.timezone.as_deref())
     }
+}
+
+/// The time zone of a name, or the machine's own; the error is the rest of a sentence about the key.
+pub(super) fn zone_named(name: Option<&str>) -> Result<TimeZone, String> {
+    let Some(name) = name else {
+        return Ok(TimeZone::system());
+    };
+    let database = jiff::tz::db();
+    database.get(name).map_err(|_| unknown_zone(name, database))
 }
 
 fn unknown_zone(name: &str, database: &TimeZoneDatabase) -> String {

@@ -1,9 +1,11 @@
 //! Pure words and decisions: no IO, no async, no clock. Everything above may use it; it uses nothing of the crate.
 
 pub mod address;
+pub mod amount;
 pub mod backoff;
 pub mod brief;
 pub mod budget;
+pub mod contract;
 pub mod conversation;
 pub mod cron;
 pub mod delegation;
@@ -14,6 +16,7 @@ pub mod fallback;
 pub mod gate;
 pub mod git;
 pub mod handoff;
+pub mod histogram;
 pub mod id;
 pub mod iteration;
 pub mod limit;
@@ -34,6 +37,7 @@ pub mod room;
 pub mod schedule;
 pub mod session;
 pub mod shorten;
+pub mod statistics;
 pub mod stop;
 pub mod task;
 pub mod token;

@@ -6,6 +6,8 @@ use super::request::Request;
 use super::words::words;
 use jiff::Timestamp;
 
+/// The name of the digest among the schedules: one that no schedule of the configuration can have.
+pub const DIGEST: &str = "[digest]";
 /// A tick is on time for so long. Whoever starts them looks twice as often.
 pub const GRACE_MS: i64 = 60_000;
 /// So many missed ticks are run after all, by `catch_up = "all"`.

@@ -10,6 +10,12 @@ pub fn head(text: &str, max_bytes: usize) -> &str {
     &text[..text.floor_char_boundary(max_bytes)]
 }
 
+/// The first line with anything on it, without the spaces around it.
+pub fn first_line(text: &str) -> &str {
+    let mut lines = text.lines().map(str::trim);
+    lines.find(|line| !line.is_empty()).unwrap_or_default()
+}
+
 /// The beginning and the end of a text, and between them how much is missing: never more than `max_bytes` in all.
 pub fn head_and_tail(text: &str, max_bytes: usize) -> Cow<'_, str> {
     if text.len() <= max_bytes {
@@ -43,6 +49,8 @@ mod tests {
         assert_eq!(head_and_tail("short", 5), "short");
         assert_eq!(head_and_tail("shorter", 5), "short");
         assert_eq!(head("日本", 4), "日");
+        assert_eq!(first_line("\n  one \ntwo"), "one");
+        assert_eq!(first_line(" \n"), "");
     }
 
     proptest! {

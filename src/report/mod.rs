@@ -3,8 +3,14 @@
 
 mod answer;
 pub mod changes;
+pub mod digest;
+pub mod metrics;
+pub mod mirror;
 pub mod notify;
 mod outbox;
 pub mod standing;
+pub mod stats;
+#[cfg(feature = "otel")]
+pub mod telemetry;
 
 pub use outbox::{json_path, run, text_path, write_owed};

@@ -1,6 +1,7 @@
 //! The seam to a database: a few kinds of value, rows, and a driver that runs closures.
 //! It must not know a table or a verb; those are written once, above it, for every driver.
 
+use super::pace::Pace;
 use anyhow::{Context, Result, bail};
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -242,6 +243,9 @@ pub trait Driver: Send + Sync + 'static {
 
     /// Sees soon whether another process has committed, and wakes whoever waits for a commit if so.
     fn look_for_others(&self);
+
+    /// How fast it is.
+    fn pace(&self) -> &Arc<Pace>;
 
     /// A consistent copy of the whole database in a new file.
     fn backup(&self, target: &std::path::Path) -> Result<()>;

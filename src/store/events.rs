@@ -89,6 +89,15 @@ pub fn of_tree_after(sql: &mut dyn Sql, session: &str, seq: i64, limit: u32) -> 
     rows.iter().map(from_row).collect()
 }
 
+/// The newest events of a kind that a session has, oldest first.
+pub fn newest(sql: &mut dyn Sql, session: &str, kind: EventType, limit: u32) -> Result<Vec<Event>> {
+    let rows = sql.rows(
+        query!("events_newest_of_type"),
+        values![session, kind.as_str(), limit],
+    )?;
+    rows.iter().rev().map(from_row).collect()
+}
+
 /// How many events of a kind a session has.
 pub fn count(sql: &mut dyn Sql, session: &str, kind: EventType) -> Result<i64> {
     let row = sql.row(query!("events_count"), values![session, kind.as_str()])?;
@@ -105,6 +114,12 @@ pub fn last_of(
     let row = sql.row(query!("events_last_of"), values![session, kinds])?;
     row.map(|row| Ok((row.word("type")?, from_row(&row)?.data)))
         .transpose()
+}
+
+/// The sessions that ended after one number and up to another, in their order.
+pub fn ended_sessions(sql: &mut dyn Sql, after: i64, upto: i64) -> Result<Vec<String>> {
+    let rows = sql.rows(query!("events_ended_sessions"), values![after, upto])?;
+    rows.iter().map(|row| row.text("session_id")).collect()
 }
 
 /// The number of the newest event.

@@ -152,7 +152,7 @@ pub fn end(
     hold_claim(sql, claim, lease_until_ms)?;
     let failure = ended.failure.as_ref();
     let json_text = |value: &Option<Json>| value.as_ref().map(Json::to_string);
-    let changed = sql.run(
+    let row = sql.row(
         query!("iterations_end"),
         values![
             &ended.id,
@@ -179,9 +179,13 @@ pub fn end(
             ended.spawn.as_ref().map(|spawn| json!(spawn).to_string()),
         ],
     )?;
-    if changed != 1 {
+    let Some(row) = row else {
         bail!("iteration {} has ended before", ended.id);
-    }
+    };
+    let begun = Begun {
+        agent: row.optional_text("agent")?,
+        started_at_ms: row.int("started_at_ms")?,
+    };
     ledger::correct(sql, &claim.session_id, &ended.id, &ended.usage)?;
     budgets::mark(sql, &claim.session_id, ended.ended_at_ms)?;
     if ended.counted {
@@ -196,7 +200,7 @@ pub fn end(
     if ended.verdict != Verdict::Lost {
         tasks::forgive(sql, &claim.task_id)?;
     }
-    tell_end(sql, claim, ended)
+    tell_end(sql, claim, &begun, ended)
 }
 
 fn keep(sql: &mut dyn Sql, claim: &Claim, ended: &EndedIteration, point: &NewPoint) -> Result<()> {
@@ -210,17 +214,29 @@ fn keep(sql: &mut dyn Sql, claim: &Claim, ended: &EndedIteration, point: &NewPoi
     Ok(())
 }
 
-fn tell_end(sql: &mut dyn Sql, claim: &Claim, ended: &EndedIteration) -> Result<()> {
+/// What the row knew before its end.
+struct Begun {
+    agent: Option<String>,
+    started_at_ms: i64,
+}
+
+fn tell_end(sql: &mut dyn Sql, claim: &Claim, begun: &Begun, ended: &EndedIteration) -> Result<()> {
     let about = About::task(&claim.session_id, &claim.task_id);
     let facts = json!({
         "iteration": ended.id,
         "number": ended.number,
+        "agent": begun.agent,
         "verdict": ended.verdict,
         "counted": ended.counted,
         "verify_passed": ended.verify_passed,
         "warnings": ended.warnings,
         "failure": ended.failure.as_ref().map(|failure| &failure.detail),
         "failure_class": ended.failure.as_ref().map(|failure| failure.class),
+        "cost_usd": ended.usage.cost_usd,
+        "input_tokens": ended.usage.input_tokens,
+        "output_tokens": ended.usage.output_tokens,
+        "tool_calls": ended.usage.tool_calls,
+        "duration_ms": ended.ended_at_ms - begun.started_at_ms,
     });
     events::add(
         sql,

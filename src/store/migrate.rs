@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../sql/sqlite/0005_plans.sql"),
     include_str!("../../sql/sqlite/0006_ways_in_and_out.sql"),
     include_str!("../../sql/sqlite/0007_workspaces.sql"),
+    include_str!("../../sql/sqlite/0008_digests.sql"),
 ];
 
 /// Pages copied between two looks at the clock; the whole file in a few steps.

@@ -4,7 +4,9 @@
 //! `driver` is the seam, `sqlite`, `statements`, `writer` and `migrate` the one driver there is; every other file is the verbs of one table,
 //! plain functions over a transaction, so that several verbs make one commit.
 
+pub mod bookmarks;
 pub mod budgets;
+pub mod census;
 pub mod deliveries;
 pub mod driver;
 pub mod events;
@@ -16,9 +18,11 @@ pub mod ledger;
 mod masking;
 mod migrate;
 pub mod notices;
+pub mod pace;
 pub mod plans;
 pub mod requests;
 pub mod restore_points;
+pub mod review;
 pub mod schedules;
 pub mod sessions;
 mod sqlite;
@@ -49,9 +53,11 @@ use crate::secrets::Vault;
 use anyhow::{Context, Result, anyhow};
 use driver::{Audience, Driver, Job, Sql};
 use masking::Masking;
+use pace::Pace;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::sync::{oneshot, watch};
 
 /// A handle on the database; cheap to clone.
@@ -142,8 +148,11 @@ impl Store {
             }),
         };
         let (job, answer) = as_job(masked, audience);
+        let asked = Instant::now();
         self.driver.write(job).await?;
-        answer.await.context("the database writer has stopped")?
+        let answer = answer.await.context("the database writer has stopped")?;
+        self.pace().write.observe(asked.elapsed().as_secs_f64());
+        answer
     }
 
     /// Runs `work` on one consistent snapshot.
@@ -177,6 +186,11 @@ impl Store {
     /// Has the writer see whether another process has committed, which wakes those who wait on `commits`. Every write sees it too.
     pub fn look_for_others(&self) {
         self.driver.look_for_others();
+    }
+
+    /// How fast it is, and how far the readers of its history are.
+    pub fn pace(&self) -> &Arc<Pace> {
+        self.driver.pace()
     }
 
     /// A consistent copy of the database in a new file.

@@ -3,7 +3,7 @@
 
 use super::driver::{Row, Sql, values};
 use super::events::{self, About, Event};
-use super::query;
+use super::{bookmarks, query};
 use crate::model::event::EventType;
 use crate::model::notice::{NOTABLE, NoticeStatus, Occasion};
 use anyhow::{Context, Result};
@@ -16,7 +16,8 @@ const READER: &str = "notices";
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Notice {
     pub id: String,
-    pub session_id: String,
+    /// Nothing where it is about all of them.
+    pub session_id: Option<String>,
     pub target: String,
     #[serde(skip)]
     pub lane: String,
@@ -36,7 +37,7 @@ pub struct Notice {
 #[derive(Clone, Debug)]
 pub struct NewNotice {
     pub id: String,
-    pub session_id: String,
+    pub session_id: Option<String>,
     pub target: String,
     pub lane: String,
     pub occasion: Occasion,
@@ -56,8 +57,7 @@ pub struct Reading {
 
 /// How far the history was read.
 pub fn bookmark(sql: &mut dyn Sql) -> Result<i64> {
-    let row = sql.row(query!("bookmarks_get"), values![READER])?;
-    row.map_or(Ok(0), |row| row.int("seq"))
+    Ok(bookmarks::get(sql, READER)?.unwrap_or(0))
 }
 
 /// Reads on after a number, over `span` numbers at most.
@@ -76,10 +76,10 @@ pub fn read_on(sql: &mut dyn Sql, after: i64, span: i64) -> Result<Reading> {
 }
 
 fn notable(sql: &mut dyn Sql, after: i64, upto: i64) -> Result<Vec<Event>> {
-    let [one, two, three, four, five, six] = NOTABLE;
+    let [one, two, three, four, five, six, seven] = NOTABLE;
     let rows = sql.rows(
         query!("events_notable"),
-        values![after, upto, one, two, three, four, five, six],
+        values![after, upto, one, two, three, four, five, six, seven],
     )?;
     rows.iter().map(events::from_row).collect()
 }
@@ -91,7 +91,7 @@ pub fn take_up(sql: &mut dyn Sql, new: &[NewNotice], upto: i64, at_ms: i64) -> R
             query!("notices_add"),
             values![
                 &notice.id,
-                &notice.session_id,
+                notice.session_id.as_ref(),
                 &notice.target,
                 &notice.lane,
                 notice.occasion.as_str(),
@@ -101,8 +101,7 @@ pub fn take_up(sql: &mut dyn Sql, new: &[NewNotice], upto: i64, at_ms: i64) -> R
             ],
         )?;
     }
-    sql.run(query!("bookmarks_move"), values![READER, upto])?;
-    Ok(())
+    bookmarks::move_to(sql, READER, upto)
 }
 
 /// Those who are owed something, each with the time of its next try, the earliest first.
@@ -162,7 +161,10 @@ pub fn settle(sql: &mut dyn Sql, notice: &Notice, tried: &Tried, at_ms: i64) -> 
         "attempts": notice.attempt_count + 1,
         "error": error,
     });
-    let about = About::session(&notice.session_id);
+    let about = About {
+        session: notice.session_id.as_deref(),
+        task: None,
+    };
     events::add(sql, about, EventType::NoticeGivenUp, at_ms, &facts)
 }
 
@@ -175,7 +177,7 @@ pub fn of_session(sql: &mut dyn Sql, session: &str) -> Result<Vec<Notice>> {
 fn from_row(row: &Row) -> Result<Notice> {
     Ok(Notice {
         id: row.text("id")?,
-        session_id: row.text("session_id")?,
+        session_id: row.optional_text("session_id")?,
         target: row.text("target")?,
         lane: row.text("lane")?,
         occasion: row.word("occasion").context("a notice")?,

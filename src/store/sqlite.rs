@@ -4,6 +4,7 @@
 use super::Unavailable;
 use super::driver::{Driver, Job};
 use super::migrate;
+use super::pace::Pace;
 use super::statements::Lent;
 use super::writer::Writer;
 use anyhow::{Context, Result, anyhow};
@@ -11,6 +12,7 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 const MAX_READERS: u32 = 4;
@@ -131,6 +133,10 @@ impl Driver for Sqlite {
 
     fn look_for_others(&self) {
         self.writer.look_for_others();
+    }
+
+    fn pace(&self) -> &Arc<Pace> {
+        self.writer.pace()
     }
 
     fn backup(&self, target: &Path) -> Result<()> {

@@ -2,10 +2,12 @@
 //! One failing job does not undo its neighbours: the batch is then done again, each job in a savepoint of its own. It must not know what the jobs do.
 
 use super::driver::{Audience, Job, Sql};
+use super::pace::Pace;
 use super::statements::Lasting;
 use anyhow::{Context, Result};
 use rusqlite::Connection;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::sync::{mpsc, watch};
 
 /// Jobs waiting for the writer; a full queue makes the callers wait.
@@ -17,6 +19,7 @@ const MAX_JOBS_PER_COMMIT: usize = 256;
 pub struct Writer {
     jobs: mpsc::Sender<Box<dyn Job>>,
     bell: Arc<Bell>,
+    pace: Arc<Pace>,
 }
 
 impl Writer {
@@ -24,12 +27,13 @@ impl Writer {
     pub fn start(connection: Connection) -> Result<Self> {
         let (jobs, waiting) = mpsc::channel(MAX_WAITING_JOBS);
         let bell = Arc::new(Bell::default());
-        let rung = bell.clone();
+        let pace = Arc::new(Pace::default());
+        let (rung, measured) = (bell.clone(), pace.clone());
         std::thread::Builder::new()
             .name("store-writer".to_owned())
-            .spawn(move || work(&connection, waiting, &rung))
+            .spawn(move || work(&connection, waiting, &rung, &measured))
             .context("cannot start the writer thread")?;
-        Ok(Self { jobs, bell })
+        Ok(Self { jobs, bell, pace })
     }
 
     /// Hands over a job; resolves when there was room for it.
@@ -53,6 +57,11 @@ impl Writer {
     /// Bumped for commits that were not made here.
     pub fn foreign_commits(&self) -> watch::Receiver<u64> {
         self.bell.foreign.subscribe()
+    }
+
+    /// How fast it is.
+    pub fn pace(&self) -> &Arc<Pace> {
+        &self.pace
     }
 
     /// Has the thread look for commits that were not made here. Where too many jobs wait, those do it.
@@ -105,7 +114,12 @@ impl Bell {
     }
 }
 
-fn work(connection: &Connection, mut waiting: mpsc::Receiver<Box<dyn Job>>, bell: &Bell) {
+fn work(
+    connection: &Connection,
+    mut waiting: mpsc::Receiver<Box<dyn Job>>,
+    bell: &Bell,
+    pace: &Pace,
+) {
     let mut connection = Lasting::new(connection);
     let mut batch = Vec::with_capacity(MAX_JOBS_PER_COMMIT);
     let mut foreign_version = None;
@@ -121,7 +135,13 @@ fn work(connection: &Connection, mut waiting: mpsc::Receiver<Box<dyn Job>>, bell
         }
         let (changed_before, foreign_before) = (connection.total_changes(), foreign_version);
         let audience = batch.iter().map(|job| job.audience()).max();
-        commit_together(&mut connection, &mut batch, &mut foreign_version);
+        pace.group.observe(batch.len() as f64);
+        let begun = Instant::now();
+        let outcome = commit_together(&mut connection, &mut batch, &mut foreign_version);
+        pace.commit.observe(begun.elapsed().as_secs_f64());
+        for job in batch.drain(..) {
+            job.tell(outcome.clone());
+        }
         if foreign_before.is_some() && foreign_version != foreign_before {
             bell.ring_for_others();
         }
@@ -131,22 +151,19 @@ fn work(connection: &Connection, mut waiting: mpsc::Receiver<Box<dyn Job>>, bell
     }
 }
 
-/// Runs the batch in one transaction and tells each job how it went.
+/// Runs the batch in one transaction and says how it went.
 fn commit_together(
     connection: &mut Lasting<'_>,
-    batch: &mut Vec<Box<dyn Job>>,
+    batch: &mut [Box<dyn Job>],
     foreign_version: &mut Option<i64>,
-) {
-    let outcome = match run_all(connection, batch, foreign_version) {
+) -> Result<(), String> {
+    match run_all(connection, batch, foreign_version) {
         Ok(()) => Ok(()),
         Err(error) => {
             // After a failed commit (a full disk) the transaction may still be open.
             let _ = connection.execute("ROLLBACK");
             Err(format!("cannot write to the database: {error}"))
         }
-    };
-    for job in batch.drain(..) {
-        job.tell(outcome.clone());
     }
 }
 

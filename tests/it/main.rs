@@ -8,6 +8,7 @@ mod crash_storm;
 mod datasets;
 mod doctor;
 mod escapes;
+mod eyes;
 mod fallback;
 mod hooks;
 mod inbox;

@@ -2,6 +2,7 @@
 //! default, and the other one is blamed.
 
 mod builtin;
+mod digest;
 mod hooks;
 mod notify;
 mod schedules;
@@ -32,6 +33,7 @@ pub(super) fn broken(config: &Config, tree: &Node) -> Vec<Finding> {
     findings.extend(inboxes_twice(config, tree));
     findings.extend(notify::broken(config, tree));
     findings.extend(schedules::broken(config, tree));
+    findings.extend(digest::broken(config, tree));
     findings
 }
 

@@ -1,12 +1,15 @@
 //! What is told to somebody outside: which event is an occasion for it, and how long a receiver that does not answer is tried.
 //! Pure: events and times come in, decisions go out; `message` is what is said.
 
+mod digest;
 mod message;
 
+pub use digest::{DigestFacts, DigestMessage, Told};
 pub use message::{Budget, Message, MessageFacts, Question};
 
 use super::backoff::backoff_ms;
 use super::event::EventType;
+use super::schedule::{self, TickOutcome};
 use super::words::words;
 use serde_json::Value as Json;
 
@@ -17,8 +20,17 @@ words! {
         AwaitingHuman => "awaiting_human",
         Parked => "parked",
         Budget => "budget",
+        Digest => "digest",
     }
 }
+
+/// Those that a target can be told of or not; the digest goes to whom its own section names.
+pub const OF_SESSIONS: [Occasion; 4] = [
+    Occasion::Ended,
+    Occasion::AwaitingHuman,
+    Occasion::Parked,
+    Occasion::Budget,
+];
 
 words! {
     /// What became of telling it.
@@ -42,13 +54,14 @@ const MAX_ASKED_WAIT_MS: i64 = 24 * 3_600_000;
 const MIN_PARKED_MS: i64 = 30_000;
 
 /// The types of events that may be an occasion.
-pub const NOTABLE: [&str; 6] = [
+pub const NOTABLE: [&str; 7] = [
     "session.completed",
     "session.failed",
     "session.cancelled",
     EventType::HumanAsked.as_str(),
     EventType::TaskParked.as_str(),
     EventType::BudgetTwoThirds.as_str(),
+    EventType::ScheduleTicked.as_str(),
 ];
 
 impl Occasion {
@@ -61,6 +74,11 @@ impl Occasion {
             kind if kind == EventType::TaskParked.as_str() => {
                 let until_ms = facts["until_ms"].as_i64()?;
                 (until_ms.saturating_sub(at_ms) >= MIN_PARKED_MS).then_some(Self::Parked)
+            }
+            kind if kind == EventType::ScheduleTicked.as_str() => {
+                let sends = facts["schedule"] == schedule::DIGEST
+                    && facts["outcome"] == TickOutcome::Started.as_str();
+                sends.then_some(Self::Digest)
             }
             _ => None,
         }
@@ -78,6 +96,7 @@ impl Occasion {
             Self::AwaitingHuman => "session.awaiting_human",
             Self::Parked => "session.parked",
             Self::Budget => "session.budget",
+            Self::Digest => "digest",
         }
     }
 }
@@ -144,6 +163,21 @@ mod tests {
                 Some(Occasion::Parked),
             ),
             ("budget.two_thirds", json!({}), Some(Occasion::Budget)),
+            (
+                "schedule.ticked",
+                json!({"schedule": "[digest]", "outcome": "started"}),
+                Some(Occasion::Digest),
+            ),
+            (
+                "schedule.ticked",
+                json!({"schedule": "[digest]", "outcome": "skipped"}),
+                None,
+            ),
+            (
+                "schedule.ticked",
+                json!({"schedule": "nightly", "outcome": "started"}),
+                None,
+            ),
         ] {
             let found = Occasion::of_event(kind, 1_000, &facts);
             assert_eq!(found, expected, "{kind} {facts}");

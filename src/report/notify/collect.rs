@@ -5,12 +5,17 @@ use crate::clock::{iso, new_id, now_ms};
 use crate::config::Config;
 use crate::engine::House;
 use crate::model::address;
-use crate::model::notice::{Budget, CALLBACK, Message, MessageFacts, Occasion, Question};
+use crate::model::notice::{
+    Budget, CALLBACK, DigestMessage, Message, MessageFacts, Occasion, Question,
+};
+use crate::report::digest::{Digest, Paper};
 use crate::store::driver::Sql;
 use crate::store::events::Event;
 use crate::store::notices::{self, NewNotice};
+use crate::store::review::Span;
 use crate::store::sessions::{self, Session};
 use anyhow::Result;
+use jiff::tz::TimeZone;
 use std::collections::BTreeSet;
 
 /// Numbers of events looked through in one go.
@@ -51,6 +56,7 @@ impl Collector {
                     .await?;
             }
             self.position = reading.upto;
+            house.store.pace().has_read("notices", reading.upto);
             if !reading.more {
                 return Ok(any);
             }
@@ -61,8 +67,10 @@ impl Collector {
 /// The notices that an event gives rise to.
 fn told_of(sql: &mut dyn Sql, config: &Config, event: &Event) -> Result<Vec<NewNotice>> {
     let occasion = Occasion::of_event(&event.kind, event.at_ms, &event.data);
-    let (Some(occasion), Some(id)) = (occasion, &event.session_id) else {
-        return Ok(Vec::new());
+    let (occasion, id) = match (occasion, &event.session_id) {
+        (Some(Occasion::Digest), _) => return digest(sql, config, event),
+        (Some(occasion), Some(id)) => (occasion, id),
+        _ => return Ok(Vec::new()),
     };
     // A session may have been removed since.
     let Some(mut session) = sessions::get(sql, id)? else {
@@ -82,7 +90,7 @@ fn told_of(sql: &mut dyn Sql, config: &Config, event: &Event) -> Result<Vec<NewN
     let body = serde_json::to_string(&message(&session, occasion, event))?;
     let notice = |(target, lane): (String, String)| NewNotice {
         id: new_id(),
-        session_id: session.id.clone(),
+        session_id: Some(session.id.clone()),
         target,
         lane,
         occasion,
@@ -90,6 +98,30 @@ fn told_of(sql: &mut dyn Sql, config: &Config, event: &Event) -> Result<Vec<NewN
         body: body.clone(),
     };
     Ok(listeners.into_iter().map(notice).collect())
+}
+
+/// The digest of the moment of its tick, for each who gets it.
+fn digest(sql: &mut dyn Sql, config: &Config, event: &Event) -> Result<Vec<NewNotice>> {
+    let span = Span {
+        since_ms: event.at_ms - config.digest.since.as_millis(),
+        until_ms: event.at_ms,
+    };
+    let digest = Digest::of(sql, span)?;
+    let zone = config.digest.zone().unwrap_or(TimeZone::UTC);
+    let paper = Paper::of(&digest, &zone);
+    let facts = serde_json::to_value(&digest)?;
+    let message = DigestMessage::new(iso(event.at_ms), &paper.headline, &paper.text(), facts);
+    let body = serde_json::to_string(&message)?;
+    let notice = |target: &String| NewNotice {
+        id: new_id(),
+        session_id: None,
+        target: target.clone(),
+        lane: target.clone(),
+        occasion: Occasion::Digest,
+        event_seq: event.seq,
+        body: body.clone(),
+    };
+    Ok(config.digest.notify.iter().map(notice).collect())
 }
 
 /// Who wants to hear of an occasion: the target, and the receiver that it shares with others.
@@ -117,7 +149,7 @@ fn message(session: &Session, occasion: Occasion, event: &Event) -> Message {
     let status = match occasion {
         Occasion::Ended => ended.unwrap_or(session.status.as_str()),
         Occasion::AwaitingHuman => "awaiting_human",
-        Occasion::Parked | Occasion::Budget => session.status.as_str(),
+        Occasion::Parked | Occasion::Budget | Occasion::Digest => session.status.as_str(),
     };
     let labels = serde_json::from_value(session.request["labels"].clone());
     let started_ms = session.started_at_ms.unwrap_or(session.created_at_ms);
@@ -151,6 +183,7 @@ fn message(session: &Session, occasion: Occasion, event: &Event) -> Message {
             facts.parked_because = event.data["reason"].as_str().map(str::to_owned);
         }
         Occasion::Budget => facts.budget = Budget::of_event(&event.data),
+        Occasion::Digest => {}
     }
     Message::new(occasion, iso(event.at_ms), facts)
 }

@@ -7,7 +7,7 @@ use crate::clock::now_ms;
 use crate::config::Target;
 use crate::config::notify::TargetKind;
 use crate::engine::House;
-use crate::model::notice::{CALLBACK, Message, Refusal, next_try_ms};
+use crate::model::notice::{CALLBACK, Refusal, Told, next_try_ms};
 use crate::store::driver::Sql;
 use crate::store::notices::{self, Notice, Tried};
 use std::sync::Arc;
@@ -104,8 +104,8 @@ impl Courier {
     async fn tell(&self, notice: &Notice, target: &Target) -> Result<(), Refusal> {
         let vault = &self.house.secrets;
         let url = || secret::address(vault, target);
-        let message = || -> Result<Message, Refusal> {
-            serde_json::from_str(&notice.body)
+        let message = || -> Result<Told, Refusal> {
+            Told::read(notice.occasion, &notice.body)
                 .map_err(|error| format!("its text cannot be read: {error}").into())
         };
         let mut posting = match target.kind {

@@ -12,14 +12,13 @@ const MAX_SHOWN_BYTES: usize = 200;
 
 /// Runs it once.
 pub(super) async fn run(house: &House, notice: &Notice, target: &Target) -> Result<(), Refusal> {
-    let variables = [
-        ("RALPHD_SESSION_ID", notice.session_id.clone()),
-        ("RALPHD_OCCASION", notice.occasion.to_string()),
-    ];
-    let variables = variables.map(|(name, value)| (name.to_owned(), value));
+    let mut variables = vec![("RALPHD_OCCASION".to_owned(), notice.occasion.to_string())];
+    if let Some(session) = &notice.session_id {
+        variables.push(("RALPHD_SESSION_ID".to_owned(), session.clone()));
+    }
     let timeout = target.timeout;
     let errand = Errand {
-        environment: Surroundings::Allowed(variables.to_vec()),
+        environment: Surroundings::Allowed(variables),
         cwd: Some(house.state.clone()),
         input: Some(notice.body.clone().into_bytes()),
         ..Errand::new(

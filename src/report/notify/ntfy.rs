@@ -3,7 +3,7 @@
 use super::post::Posting;
 use crate::config::Target;
 use crate::model::address;
-use crate::model::notice::{Message, Refusal};
+use crate::model::notice::{Message, Refusal, Told};
 use crate::model::shorten::head_and_tail;
 use reqwest::header::{AUTHORIZATION, HeaderValue};
 use serde_json::{Value as Json, json};
@@ -14,7 +14,7 @@ const MAX_MESSAGE_BYTES: usize = 3_500;
 /// A message for the topic at an address.
 pub(super) fn posting(
     url: &str,
-    message: &Message,
+    message: &Told,
     target: &Target,
     token: Option<&str>,
 ) -> Result<Posting, Refusal> {
@@ -45,16 +45,10 @@ fn split(url: &str) -> Result<(String, String), Refusal> {
     Ok((url.to_string(), topic))
 }
 
-fn body(topic: &str, message: &Message, click: Option<&str>) -> Json {
-    let facts = &message.facts;
-    let (priority, tag) = match facts.status.as_str() {
-        _ if facts.asked.is_some() => (4, "question"),
-        _ if facts.parked_until.is_some() => (2, "hourglass"),
-        _ if facts.budget.is_some() => (3, "moneybag"),
-        "completed" if facts.verified.as_deref() == Some("tampered") => (4, "warning"),
-        "completed" => (3, "white_check_mark"),
-        "cancelled" => (2, "no_entry_sign"),
-        _ => (4, "x"),
+fn body(topic: &str, message: &Told, click: Option<&str>) -> Json {
+    let (priority, tag) = match message {
+        Told::Session(message) => urgency(message),
+        Told::Digest(_) => (3, "newspaper"),
     };
     let mut body = json!({
         "topic": topic,
@@ -63,10 +57,24 @@ fn body(topic: &str, message: &Message, click: Option<&str>) -> Json {
         "priority": priority,
         "tags": [tag],
     });
-    if let Some(click) = click {
-        body["click"] = json!(click.replace("{id}", &facts.session_id));
+    if let (Some(click), Told::Session(message)) = (click, message) {
+        body["click"] = json!(click.replace("{id}", &message.facts.session_id));
     }
     body
+}
+
+/// How loud it is, and the picture beside it.
+fn urgency(message: &Message) -> (u8, &'static str) {
+    let facts = &message.facts;
+    match facts.status.as_str() {
+        _ if facts.asked.is_some() => (4, "question"),
+        _ if facts.parked_until.is_some() => (2, "hourglass"),
+        _ if facts.budget.is_some() => (3, "moneybag"),
+        "completed" if facts.verified.as_deref() == Some("tampered") => (4, "warning"),
+        "completed" => (3, "white_check_mark"),
+        "cancelled" => (2, "no_entry_sign"),
+        _ => (4, "x"),
+    }
 }
 
 #[cfg(test)]
@@ -100,6 +108,7 @@ mod tests {
             ..MessageFacts::default()
         };
         let message = Message::new(Occasion::Ended, String::new(), facts);
+        let message = Told::Session(Box::new(message));
         let body = body("t", &message, Some("https://a.example/{id}"));
         assert_eq!(body["title"], "Failed: Mend");
         assert_eq!(body["priority"], 4);

@@ -1,6 +1,6 @@
 //! A message for an incoming webhook of Slack or its like. What agents and requests say must not become a mention or a link.
 
-use crate::model::notice::Message;
+use crate::model::notice::Told;
 use crate::model::shorten::head_and_tail;
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 const MAX_TEXT_BYTES: usize = 3_000;
 
 /// The JSON of a message.
-pub(super) fn body(message: &Message) -> String {
+pub(super) fn body(message: &Told) -> String {
     let text = message.text();
     // Before the escapes, so that none of them is cut in two.
     let text = head_and_tail(&text, MAX_TEXT_BYTES);
@@ -26,7 +26,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::notice::{MessageFacts, Occasion};
+    use crate::model::notice::{Message, MessageFacts, Occasion};
 
     #[test]
     fn nobody_is_called_by_what_an_agent_says() {
@@ -36,7 +36,8 @@ mod tests {
             answer: Some("<@U123> &lt;!here&gt; \"quoted\"".to_owned()),
             ..MessageFacts::default()
         };
-        let body = body(&Message::new(Occasion::Ended, String::new(), facts));
+        let message = Message::new(Occasion::Ended, String::new(), facts);
+        let body = body(&Told::Session(Box::new(message)));
         let json: serde_json::Value = serde_json::from_str(&body).unwrap();
         let text = json["text"].as_str().unwrap();
         assert!(!text.contains(['<', '>']), "{text}");

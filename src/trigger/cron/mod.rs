@@ -11,7 +11,7 @@ pub use schedule::{Schedule, all, named};
 use super::intake::Reception;
 use crate::clock::now_ms;
 use crate::engine::House;
-use crate::model::schedule::{Due, GRACE_MS, due};
+use crate::model::schedule::{DIGEST, Due, GRACE_MS, due};
 use crate::store::Store;
 use crate::store::schedules::{self, Stored};
 use anyhow::{Result, bail};
@@ -83,6 +83,8 @@ pub async fn keep_enabled(store: &Store, schedules: &[Schedule]) -> Result<()> {
     let enabled = schedules.iter().filter(|schedule| schedule.enabled);
     let kept: Vec<String> = enabled.map(|schedule| schedule.name.clone()).collect();
     let rows = store.read(schedules::all).await?;
+    // The digest looks after its own row.
+    let kept: Vec<String> = kept.into_iter().chain([DIGEST.to_owned()]).collect();
     let gone = |stored: &Stored| stored.definition.is_some() && !kept.contains(&stored.name);
     match rows.iter().any(gone) {
         true => {

@@ -192,7 +192,7 @@ fn a_quiet_daemon_remembers_how_far_it_was() {
         .execute_batch(
             "PRAGMA busy_timeout = 30000;
             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
-            INSERT INTO events (at_ms, type) SELECT 0, 'daemon.started' FROM n;",
+            INSERT INTO events (at_ms, type, data) SELECT 0, 'daemon.stopped', '{\"worker\": \"w\"}' FROM n;",
         )
         .unwrap();
     wait_for("the bookmark to move", || {

@@ -7,7 +7,7 @@ use ralphd::store::notices::{self, NewNotice, Tried};
 fn notice(session: &str, event_seq: i64) -> NewNotice {
     NewNotice {
         id: new_id(),
-        session_id: session.to_owned(),
+        session_id: Some(session.to_owned()),
         target: "ops".to_owned(),
         lane: "ops".to_owned(),
         occasion: Occasion::Ended,

@@ -1,5 +1,6 @@
 //! The real daemon on a site: started, killed, restarted; and nothing of it left when the test is over.
 
+use super::contract;
 use super::processes::kill;
 use super::{Site, wait_for};
 use rustix::process::{Pid, Signal};
@@ -108,6 +109,10 @@ impl Drop for Daemon {
                 break;
             }
             left.into_iter().for_each(kill);
+        }
+        if !std::thread::panicking() {
+            let broken = contract::broken(&self.site);
+            assert!(broken.is_empty(), "events beside the contract: {broken:#?}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What the tests of the whole program stand on: a site of its own for each test, the real binary, and patience.
 //! It must not look into the program: only at rows, files, exit codes and texts.
 
+mod contract;
 mod daemon;
 pub mod http;
 pub mod model_server;

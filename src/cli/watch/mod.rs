@@ -1,23 +1,22 @@
-//! `ralphd watch`: sessions live. A picture on a terminal, lines of the history elsewhere. It only looks.
+//! `ralphd watch`: sessions live. On a terminal a list beside one of them, with keys to act; elsewhere lines of the history.
+//! `state` is what the keys do, `sight` what is looked at, `draw` how it looks, `screen` brings them together on the terminal.
+
+mod draw;
+mod screen;
+mod sight;
+mod state;
 
 use super::arguments::WatchWhich;
 use super::desk::Desk;
 use super::exit::Exit;
 use super::follow::{News, Whose, follow};
-use super::output::{self, Look, terminal_size};
-use super::terminal::{Leave, Terminal};
-use super::view::{Frame, Glance, Overview};
-use crate::clock::now_ms;
+use super::output::{self, Look};
 use crate::model::id::short;
-use crate::report::standing::Standing;
 use crate::store::Store;
 use crate::store::events;
 use crate::store::sessions;
 use anyhow::Result;
 use std::ops::ControlFlow;
-use std::time::Duration;
-
-const FRAME_EVERY: Duration = Duration::from_millis(250);
 
 /// Shows one session until it has ended, or all of them until the person leaves.
 pub fn watch(desk: Desk, which: WatchWhich) -> Result<Exit> {
@@ -34,82 +33,11 @@ pub fn watch(desk: Desk, which: WatchWhich) -> Result<Exit> {
             None => None,
         };
         match (look.terminal && !json, id) {
-            (true, Some(id)) => watch_one(&store, look, &id).await,
-            (true, None) => watch_all(&store, look).await,
+            (true, id) => screen::watch(&store, &desk.state, look, id).await,
             (false, Some(id)) => tell_one(&store, &id, json).await,
             (false, None) => tell_all(&store, json).await,
         }
     })
-}
-
-async fn watch_all(store: &Store, look: Look) -> Result<Exit> {
-    let mut terminal = Terminal::take()?;
-    for count in 0.. {
-        let all = store.read(Overview::of).await?;
-        terminal.draw(&frame(look, count).overview(&all))?;
-        if let Some(leave) = next_frame(&mut terminal).await {
-            return Ok(exit_of(leave));
-        }
-    }
-    Ok(Exit::Done)
-}
-
-async fn watch_one(store: &Store, look: Look, id: &str) -> Result<Exit> {
-    let mut terminal = Terminal::take()?;
-    for count in 0.. {
-        let wanted = id.to_owned();
-        let glance = store
-            .read(move |sql| {
-                let session = sessions::expect(sql, &wanted)?;
-                Glance::of(sql, session)
-            })
-            .await?;
-        terminal.draw(&frame(look, count).single(&glance))?;
-        if glance.standing.session.status.is_terminal() {
-            drop(terminal);
-            return say_end(&look, &glance.standing);
-        }
-        if let Some(leave) = next_frame(&mut terminal).await {
-            return Ok(exit_of(leave));
-        }
-    }
-    Ok(Exit::Done)
-}
-
-/// After the picture is gone, one line stays.
-fn say_end(look: &Look, standing: &Standing) -> Result<Exit> {
-    let session = &standing.session;
-    let (status, style) = standing.in_words(now_ms());
-    let id = short(&session.id);
-    output::print_line(&format!(
-        "{id}  {}; see 'ralphd show {id}'",
-        look.paint(style, &status)
-    ))?;
-    Ok(Exit::of_session(session))
-}
-
-fn frame(look: Look, count: usize) -> Frame {
-    let (width, height) = terminal_size();
-    Frame {
-        look,
-        width,
-        height,
-        now_ms: now_ms(),
-        count,
-    }
-}
-
-async fn next_frame(terminal: &mut Terminal) -> Option<Leave> {
-    tokio::time::timeout(FRAME_EVERY, terminal.left())
-        .await
-        .ok()
-}
-
-fn exit_of(leave: Leave) -> Exit {
-    match leave {
-        Leave::Quit => Exit::Done,
-        Leave::Interrupted => Exit::Interrupted,
-    }
 }
 
 /// The whole history of a session, until it is over.

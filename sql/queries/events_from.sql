@@ -1,0 +1,1 @@
+SELECT seq, at_ms FROM events WHERE seq >= ?1 ORDER BY seq LIMIT 1
