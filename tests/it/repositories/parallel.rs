@@ -2,7 +2,7 @@
 //! nobody's work lost.
 
 use super::{assert_sound, branch_of, git, repository};
-use crate::support::{Daemon, Session, Site};
+use crate::support::{Daemon, Session, Site, wait_for};
 use std::path::Path;
 
 /// Plays every role: a task does what its description says, the merger what the script says.
@@ -73,7 +73,7 @@ fn branches(session: &Session) -> Vec<String> {
 
 /// No tree is left, in git's records or on the disk.
 pub fn assert_no_trees(site: &Site, session: &Session) {
-    crate::support::wait_for("the trees to be taken away", || {
+    wait_for("the trees to be taken away", || {
         let listed = git(&session.workspace, &["worktree", "list", "--porcelain"]);
         let count = listed.matches("worktree ").count();
         let left = site.state().join("workspaces/tree").join(&session.id);
@@ -189,7 +189,9 @@ depends_on = [1, 2]
     let site = site(FAILS, workflow).agent("helper", &WORKER.replace("MERGER", FAILS));
     let daemon = Daemon::start(site);
     daemon.drop_file("job.md", &request(&daemon, ""));
-    let session = daemon.ended("job");
+    let root = "SELECT id FROM sessions WHERE parent_session_id IS NULL";
+    let root = wait_for("the session", || daemon.cell::<String>(root, []));
+    let session = daemon.ended(&root);
     assert_eq!(session.ending(), ("completed", "completed"), "{session:?}");
     let working = branch_of(&session);
     assert_eq!(shown(&session.workspace, &working, "both.txt"), "1\n2");

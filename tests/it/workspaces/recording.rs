@@ -34,8 +34,7 @@ async fn a_turn_becomes_a_commit_with_facts() {
     assert_eq!(facts.head, first.commit);
     let short = &first.commit.as_deref().unwrap()[..10];
     let lines = [
-        "2 files changed, +2 -0 since the run before: a.txt +1 -0, src/new file.rs +1 -0"
-            .to_owned(),
+        "2 files changed, +2 -0: a.txt +1 -0, src/new file.rs +1 -0".to_owned(),
         format!("commits: {short} Iteration 1"),
     ];
     assert_eq!(facts.lines(), lines);
@@ -67,7 +66,7 @@ async fn without_commits_only_the_point_is_made() {
     assert!(second.changed);
     assert_eq!(
         second.facts.lines(),
-        ["1 file changed, +1 -0 since the run before: loose.txt +1 -0"]
+        ["1 file changed, +1 -0: loose.txt +1 -0"]
     );
     assert_eq!(yard.git(&["rev-parse", "HEAD"]), head);
     assert_eq!(yard.git(&["status", "--porcelain"]), before);
@@ -408,7 +407,7 @@ async fn large_and_binary_files_are_warned_about() {
     );
     assert_eq!(
         first.facts.lines()[0],
-        "2 files changed, +0 -0 since the run before: big.bin (binary), small.bin (binary)"
+        "2 files changed, +0 -0: big.bin (binary), small.bin (binary)"
     );
 }
 
