@@ -106,10 +106,12 @@ pub enum Verb {
     Schedule(Schedule),
     /// The morning paper: what ended and how, what waits for you, what it cost
     ///
-    /// What was verified is kept apart from what is merely claimed.
-    Digest(LookBack<12>),
+    /// What was verified is kept apart from what is merely claimed. It looks back over 12 hours where nothing else is said.
+    Digest(LookBack),
     /// How the agents fare: success, iterations and cost for each thing done, length
-    Stats(LookBack<720>),
+    ///
+    /// It looks back over 30 days where nothing else is said.
+    Stats(LookBack),
     /// List the agents
     Agents,
     /// Write the commented reference configuration
@@ -447,12 +449,12 @@ pub enum Schedule {
     },
 }
 
-/// How far to look back; so many hours where nothing is said.
+/// How far to look back.
 #[derive(Debug, Args)]
-pub struct LookBack<const HOURS: u64> {
+pub struct LookBack {
     /// Since how long ago, as 12h or 30d
-    #[arg(long, value_name = "AGE", default_value_t = Period::from_hours(HOURS))]
-    pub since: Period,
+    #[arg(long, value_name = "AGE")]
+    pub since: Option<Period>,
 }
 
 /// Where the configuration goes.

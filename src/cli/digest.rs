@@ -11,6 +11,8 @@ use crate::store::review::Span;
 use anyhow::Result;
 use jiff::tz::TimeZone;
 
+/// So far it looks back where nothing else is said.
+const A_NIGHT: Period = Period::from_hours(12);
 const INDENT: &str = "  ";
 const NOTE_INDENT: &str = "            ";
 /// Columns of the widest section. None of them has a title: each line says what it is.
@@ -21,7 +23,8 @@ const FLEXIBLE: usize = 1;
 const EXPENDABLE: &[usize] = &[3, 2, 4];
 
 /// Prints what happened since a while ago, and what stands open.
-pub fn digest(desk: Desk, since: Period) -> Result<Exit> {
+pub fn digest(desk: Desk, since: Option<Period>) -> Result<Exit> {
+    let since = since.unwrap_or(A_NIGHT);
     let store = desk.existing_store()?;
     let until_ms = now_ms();
     let span = Span {

@@ -25,6 +25,8 @@ const TITLES: &[&str] = &[
     "COST/DONE",
     "COST",
 ];
+/// So far it looks back where nothing else is said.
+const A_MONTH: Period = Period::from_hours(30 * 24);
 const BAR_CHARS: usize = 30;
 /// A column of a small chart, from nothing to the most there is.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -32,7 +34,8 @@ const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 const LABEL_CHARS: usize = 10;
 
 /// Prints how the agents fared since a while ago.
-pub fn stats(desk: Desk, since: Period) -> Result<Exit> {
+pub fn stats(desk: Desk, since: Option<Period>) -> Result<Exit> {
+    let since = since.unwrap_or(A_MONTH);
     let store = desk.existing_store()?;
     let until_ms = now_ms();
     let span = Span {

@@ -32,7 +32,10 @@ fn agents_are_told_apart_by_what_they_finish() {
         assert_eq!(worker[field], expected, "{field}: {worker:#}");
     }
     assert_eq!(stats["agents"][1]["agent"], "other");
-    let today = stats["days"].as_array().unwrap().last().unwrap();
+    let days = stats["days"].as_array().unwrap();
+    // The last 30 days, and the rest of the first of them.
+    assert_eq!(days.len(), 31);
+    let today = days.last().unwrap();
     assert_eq!((&today["done"], &today["failed"]), (&json!(3), &json!(1)));
     let plain = daemon.ralphd(&["stats"]).done();
     assert!(plain.contains("AGENT") && plain.contains("67 %"), "{plain}");
