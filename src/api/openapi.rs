@@ -145,6 +145,7 @@ fn answers(route: &Route, sent: &mut SchemaGenerator) -> Json {
                 let told = json!({ "x-event-data": schema(sent) });
                 answer["content"] = json!({ "text/event-stream": told });
             }
+            Some(Content::Text(kind)) => answer["content"] = json!({ (*kind): {} }),
         }
         answers.insert(status.to_string(), answer);
     }

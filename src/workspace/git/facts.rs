@@ -274,7 +274,7 @@ mod tests {
             &Mask::default(),
         )]);
         let expected = [
-            "2 files changed, +100 -0 since the run before: src/a.rs +100 -0, logo.png (binary)",
+            "2 files changed, +100 -0: src/a.rs +100 -0, logo.png (binary)",
             "commits: 1a2b3c4d5e Fix the parser",
         ];
         assert_eq!(facts.lines(), expected);
