@@ -57,7 +57,7 @@ impl Traces {
         let here = |point: &&RestorePoint| {
             point.place == session.workspace && point.ground == first.ground
         };
-        let last = self.points.iter().filter(here).next_back()?;
+        let last = self.points.iter().rfind(here)?;
         Some((first, last))
     }
 }

@@ -24,7 +24,7 @@ const MAX_TRIES: usize = 2;
 
 /// What came of one branch.
 enum Came {
-    Together(Work, String),
+    Together(Box<Work>, String),
     /// The task was left: put aside, or to a person.
     Apart,
 }
@@ -87,7 +87,7 @@ pub async fn run(work: Work) -> Result<()> {
         {
             Came::Together(on, commit) => {
                 merged.push(json!({"branch": branch, "commit": commit}));
-                work = on;
+                work = *on;
             }
             Came::Apart => return Ok(()),
         }
@@ -170,10 +170,10 @@ impl Work {
         };
         let at_ms = self.session.created_at_ms;
         match git::merge(main, branch, &conflict.message, at_ms).await? {
-            Merged::Clean { commit } => Ok(Came::Together(self, commit)),
+            Merged::Clean { commit } => Ok(Came::Together(Box::new(self), commit)),
             Merged::Already => {
                 let head = main.head().await?.unwrap_or_default();
-                Ok(Came::Together(self, head))
+                Ok(Came::Together(Box::new(self), head))
             }
             Merged::Blocked { paths } => {
                 self.blocked(branch, &paths).await?;
@@ -282,7 +282,7 @@ impl Work {
             "branch": conflict.branch, "into": conflict.working, "commit": commit, "conflict": true,
         });
         self.tell(EventType::WorkspaceMerged, facts).await?;
-        Ok(Came::Together(self, commit))
+        Ok(Came::Together(Box::new(self), commit))
     }
 
     /// The merge commit, or what is still wrong.

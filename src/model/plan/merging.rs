@@ -51,8 +51,11 @@ fn merged(tasks: &[PlanTask]) -> BTreeSet<u32> {
 mod tests {
     use super::*;
 
-    fn plan(tasks: &[(u32, TaskKind, &[u32])]) -> Plan {
-        let task = |(order, kind, depends_on): &(u32, TaskKind, &[u32])| PlanTask {
+    type Task = (u32, TaskKind, &'static [u32]);
+    type Case = (&'static [Task], Option<&'static [u32]>);
+
+    fn plan(tasks: &[Task]) -> Plan {
+        let task = |(order, kind, depends_on): &Task| PlanTask {
             depends_on: depends_on.to_vec(),
             ..PlanTask::new(*order, *kind, "x")
         };
@@ -66,7 +69,7 @@ mod tests {
     #[test]
     fn what_nobody_merges_is_merged_at_the_end() {
         use TaskKind::*;
-        let cases: [(&[(u32, TaskKind, &[u32])], Option<&[u32]>); 5] = [
+        let cases: [Case; 5] = [
             (&[(1, Agent, &[]), (2, Agent, &[])], Some(&[1, 2])),
             (&[(1, Agent, &[]), (2, Merge, &[1])], None),
             (&[(1, Agent, &[]), (2, Shell, &[1]), (3, Merge, &[2])], None),
