@@ -65,7 +65,7 @@ fn problems_name_file_line_key_and_remedy() {
         ),
         (
             "[colour]",
-            "1: colour: unknown key; known: state, defaults, planner, roles, inbox, inboxes, schedules, queue, budget, prices, process, secrets, prompts, workflows, http, callbacks, notify, digest, events, log, agents, hooks",
+            "1: colour: unknown key; known: state, defaults, planner, roles, inbox, inboxes, schedules, queue, budget, prices, workspaces, git, process, secrets, prompts, workflows, http, callbacks, notify, digest, events, log, agents, hooks",
         ),
         (
             "[agents.a]\nkind = 'built-in'\ncommand = ['x']",

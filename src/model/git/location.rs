@@ -126,7 +126,7 @@ fn remote(text: &str) -> Result<(), String> {
     if let Some((scheme, rest)) = text.split_once("://") {
         return url(&scheme.to_ascii_lowercase(), rest);
     }
-    match text.split_once(':') {
+    match host_and_path(text) {
         Some((host, path)) if !host.contains('/') => like_scp(host, path),
         _ => Err(format!(
             "must be an absolute path or a URL, is {}; give an absolute path",
@@ -161,6 +161,15 @@ fn url(scheme: &str, rest: &str) -> Result<(), String> {
         return Err(PASSWORD.to_owned());
     }
     names(user, host)
+}
+
+/// The colon that ends a host is not one of those in an address of its own.
+fn host_and_path(text: &str) -> Option<(&str, &str)> {
+    let bracketed = text.find("]:").filter(|end| text[..*end].contains('['));
+    match bracketed {
+        Some(end) => Some((&text[..=end], &text[end + 2..])),
+        None => text.split_once(':'),
+    }
 }
 
 /// `user@host:path`.
