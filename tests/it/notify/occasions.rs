@@ -172,7 +172,17 @@ fn old_news_is_not_told_after_an_upgrade_and_new_news_is() {
     // As an older version left it: the same rows, and neither notices nor bookmarks.
     let database = rusqlite::Connection::open(daemon.state().join("ralphd.db")).unwrap();
     database
-        .execute_batch("DROP TABLE ticks; DROP INDEX sessions_of_schedules; DROP INDEX deliveries_by_time; DROP INDEX deliveries_of_session; ALTER TABLE schedules DROP COLUMN definition; ALTER TABLE schedules DROP COLUMN since_ms; ALTER TABLE schedules DROP COLUMN resumed_at_ms; DROP TABLE tokens; DROP TABLE notices; DROP TABLE budget_marks; DROP TABLE bookmarks; PRAGMA user_version = 5;")
+        .execute_batch(
+            "DROP TABLE restore_points; DROP INDEX workspaces_untidy; DROP INDEX workspaces_of_main;
+            ALTER TABLE workspaces DROP COLUMN branch; ALTER TABLE workspaces DROP COLUMN main_path;
+            ALTER TABLE workspaces DROP COLUMN task_id; ALTER TABLE workspaces DROP COLUMN untidy_session_id;
+            ALTER TABLE iterations DROP COLUMN rewound_at_ms; ALTER TABLE sessions DROP COLUMN fork;
+            DROP TABLE ticks; DROP INDEX sessions_of_schedules; DROP INDEX deliveries_by_time; DROP INDEX deliveries_of_session;
+            ALTER TABLE schedules DROP COLUMN definition; ALTER TABLE schedules DROP COLUMN since_ms;
+            ALTER TABLE schedules DROP COLUMN resumed_at_ms;
+            DROP TABLE tokens; DROP TABLE notices; DROP TABLE budget_marks; DROP TABLE bookmarks;
+            PRAGMA user_version = 5;",
+        )
         .unwrap();
     drop(database);
     daemon.restart();
