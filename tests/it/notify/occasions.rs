@@ -58,7 +58,7 @@ fn a_usage_limit_parks_and_says_until_when() {
 #[test]
 fn a_short_pause_is_not_worth_a_word() {
     let receiver = Receiver::start();
-    let limit = usage_limit("1");
+    let limit = usage_limit("8");
     let say = r#"printf '{"type":"result","subtype":"success","is_error":false,"result":"TASK_COMPLETE","total_cost_usd":0,"usage":{"input_tokens":1,"output_tokens":1}}\n'"#;
     let site = Site::with_worker(&format!("[ $TURNS = 1 ] && {{ {limit}; }}; {say}"))
         .configure("output = \"claude\"\n")
