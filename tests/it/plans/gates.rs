@@ -20,10 +20,11 @@ fn approve_all(stage: &Stage, name: &str) -> (Session, Vec<i64>) {
     let mut asked = Vec::new();
     loop {
         let session = wait_for("the end or a gate", || {
-            let session = stage.session(name)?;
             let reported =
                 "SELECT count(*) FROM sessions WHERE origin = ?1 AND reported_at_ms IS NOT NULL";
             let over = stage.cell::<i64>(reported, [name])? > 0;
+            // After that: what is read before its report may be older than its end.
+            let session = stage.session(name)?;
             (over || session.status == "awaiting_human").then_some(session)
         });
         if session.status != "awaiting_human" {
