@@ -1,7 +1,7 @@
 //! Manners of the protocol: methods, ids of calls, places that are not there, and how the daemon takes its leave.
 
 use super::{WAITS, done_at_once, for_later, submit};
-use crate::support::http::Opened;
+use crate::support::http::{Http, Opened};
 use crate::support::{Daemon, Site, wait_for};
 use serde_json::json;
 use std::io::{Read, Write};
@@ -91,12 +91,17 @@ fn a_call_has_an_id_in_its_answer_and_in_the_log() {
     }
 }
 
+/// A call after which the connection stays.
+fn kept_open(http: &Http) -> String {
+    format!("GET /healthz HTTP/1.1\r\nhost: {}\r\n\r\n", http.address)
+}
+
 #[test]
 fn several_calls_on_one_connection() {
     let daemon = done_at_once();
     let http = daemon.http();
     let mut connection = http.connect();
-    let call = format!("GET /healthz HTTP/1.1\r\nhost: {}\r\n\r\n", http.address);
+    let call = kept_open(&http);
     let last = format!(
         "GET /healthz HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n",
         http.address
@@ -131,14 +136,18 @@ fn the_daemon_lets_calls_finish_and_takes_no_more() {
     halved.read_exact(&mut asked).unwrap();
     assert_eq!(&asked, b"HTTP/1.1 100 Continue\r\n\r\n");
     halved.write_all(&body.as_bytes()[..20]).unwrap();
-    // One is idle.
+    // One is idle; that it was answered says that it was let in.
     let mut idle = http.connect();
+    idle.write_all(kept_open(&http).as_bytes()).unwrap();
+    idle.read_exact(&mut [0; 1]).unwrap();
 
     let pid = rustix::process::Pid::from_raw(daemon.pid()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     let told = Opened::read(waiting);
     assert_eq!(told.status, 202, "it is taken, and not done yet");
-    assert_eq!(idle.read(&mut [0; 1]).unwrap(), 0);
+    let mut answered = String::new();
+    idle.read_to_string(&mut answered).unwrap();
+    assert!(answered.starts_with("TTP/1.1 200 OK"), "{answered}");
     wait_for("nobody to be let in", || {
         std::net::TcpStream::connect(http.address).err()
     });
