@@ -24,3 +24,78 @@ pub fn iso(at_ms: i64) -> String {
         Err(_) => at_ms.to_string(),
     }
 }
+
+/// Local time as `2026-11-16 03:00`.
+pub fn local_time(at_ms: i64) -> String {
+    zoned(at_ms, "%Y-%m-%d %H:%M")
+}
+
+/// Local time to the second, for lines of a history.
+pub fn local_time_exact(at_ms: i64) -> String {
+    zoned(at_ms, "%Y-%m-%d %H:%M:%S")
+}
+
+/// Local time as `03:00` on the day of `now_ms`, with the date on any other.
+pub fn clock_time(at_ms: i64, now_ms: i64) -> String {
+    const DAY: &str = "%Y-%m-%d";
+    match zoned(at_ms, DAY) == zoned(now_ms, DAY) {
+        true => zoned(at_ms, "%H:%M"),
+        false => local_time(at_ms),
+    }
+}
+
+fn zoned(at_ms: i64, format: &str) -> String {
+    match jiff::Timestamp::from_millisecond(at_ms) {
+        Ok(time) => time
+            .to_zoned(jiff::tz::TimeZone::system())
+            .strftime(format)
+            .to_string(),
+        Err(_) => at_ms.to_string(),
+    }
+}
+
+/// When the day and the month began in a zone; the epoch where the clock is beyond the calendar.
+pub fn starts_of_day_and_month(now_ms: i64, zone: &jiff::tz::TimeZone) -> (i64, i64) {
+    let starts = || {
+        let now = jiff::Timestamp::from_millisecond(now_ms)
+            .ok()?
+            .to_zoned(zone.clone());
+        let day = now.start_of_day().ok()?;
+        let month = now.first_of_month().ok()?.start_of_day().ok()?;
+        Some((
+            day.timestamp().as_millisecond(),
+            month.timestamp().as_millisecond(),
+        ))
+    };
+    starts().unwrap_or((0, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_day_is_named() {
+        let noon = jiff::civil::date(2026, 11, 16).at(12, 0, 0, 0);
+        let noon = noon.to_zoned(jiff::tz::TimeZone::system()).unwrap();
+        let now_ms = noon.timestamp().as_millisecond();
+        for (hours, expected) in [
+            (2, "14:00"),
+            (-11, "01:00"),
+            (15, "2026-11-17 03:00"),
+            (-13, "2026-11-15 23:00"),
+        ] {
+            assert_eq!(clock_time(now_ms + hours * 3_600_000, now_ms), expected);
+        }
+    }
+
+    #[test]
+    fn days_and_months_begin_by_the_local_calendar() {
+        let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_millisecond();
+        let zone = jiff::tz::TimeZone::fixed(jiff::tz::offset(2));
+        assert_eq!(
+            starts_of_day_and_month(at("2026-11-16T23:30:00Z"), &zone),
+            (at("2026-11-16T22:00:00Z"), at("2026-10-31T22:00:00Z"))
+        );
+    }
+}

@@ -26,7 +26,6 @@ mod scratch;
 mod serve;
 mod show;
 mod stats;
-mod status;
 mod submit;
 mod table;
 mod token;

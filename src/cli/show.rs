@@ -7,16 +7,17 @@ use super::arguments::Which;
 use super::desk::Desk;
 use super::exit::Exit;
 use super::output::{self, Look, Style, harmless, harmless_lines};
-use super::status::why_it_ended;
 use super::submit::ways_to_answer;
 use super::table::{Cell, Table};
 use crate::clock::now_ms;
 use crate::model::id::short;
-use crate::model::iteration::Verdict;
 use crate::model::limit::Limit;
 use crate::model::session::{EndReason, SessionState};
 use crate::report::changes::{Changes, Traces, changes};
 use crate::report::standing::Standing;
+use crate::report::wording::{
+    exit_in_words, reason_in_words, taker, verdict_in_words, verify_in_words,
+};
 use crate::store::humans::{self, HumanRequest, HumanStatus};
 use crate::store::iterations::{self, Iteration};
 use crate::store::notices::Notice;
@@ -269,12 +270,7 @@ impl Whole {
     fn iteration_table(&self, now_ms: i64) -> Table {
         let mut table = Table::new(TITLES, TITLES.len() - 1);
         let own = &self.standing.session.agent;
-        let taker = |iteration: &Iteration| match (&iteration.agent, plan::role_of(iteration)) {
-            (agent, Some(role)) => {
-                format!("{} as {role}", agent.as_ref().unwrap_or(own)).replace('_', " ")
-            }
-            (agent, None) => agent.clone().unwrap_or_else(|| own.to_owned()),
-        };
+        let taker = |iteration: &Iteration| taker(iteration, own);
         // A column that is empty throughout is left out.
         let alone = self
             .iterations
@@ -324,37 +320,16 @@ impl Whole {
     }
 }
 
-fn reason_in_words(reason: EndReason, detail: Option<&str>) -> String {
-    match detail {
-        Some(detail) => format!("{}: {detail}", why_it_ended(reason)),
-        None => why_it_ended(reason).to_owned(),
-    }
-}
-
 fn section(lines: &mut Vec<String>, look: &Look, title: &str, text: &str) {
     lines.extend([String::new(), look.paint(Style::Bold, title)]);
     lines.extend(harmless_lines(text.trim()).lines().map(str::to_owned));
 }
 
 fn iteration_row(iteration: &Iteration, task: String, agent: String, now_ms: i64) -> Vec<Cell> {
-    let (verdict, style) = match iteration.verdict {
-        None => ("under way", Style::Active),
-        Some(verdict @ Verdict::Promised) => (verdict.as_str(), Style::Good),
-        Some(verdict @ (Verdict::Failed | Verdict::TimedOut | Verdict::DoomLoop)) => {
-            (verdict.as_str(), Style::Bad)
-        }
-        Some(verdict) => (verdict.as_str(), Style::Plain),
-    };
-    let exit = match (iteration.exit_code, iteration.exit_signal) {
-        (Some(code), _) => code.to_string(),
-        (_, Some(signal)) => format!("signal {signal}"),
-        _ => String::new(),
-    };
-    let verify: Cell = match (iteration.verify_passed, &iteration.tampered) {
-        (Some(true), Some(_)) => ("TAMPERED".to_owned(), Style::Bad).into(),
-        (Some(true), None) => ("passed".to_owned(), Style::Good).into(),
-        (Some(false), _) => ("FAILED".to_owned(), Style::Bad).into(),
-        (None, _) => "".into(),
+    let (verdict, style) = verdict_in_words(iteration);
+    let verify: Cell = match verify_in_words(iteration) {
+        Some((words, style)) => (words.to_owned(), style).into(),
+        None => "".into(),
     };
     let counted = match (iteration.verdict, iteration.counted) {
         (None, _) => "",
@@ -372,7 +347,7 @@ fn iteration_row(iteration: &Iteration, task: String, agent: String, now_ms: i64
         agent.into(),
         (verdict.to_owned(), style).into(),
         counted.into(),
-        exit.into(),
+        exit_in_words(iteration).into(),
         verify,
         output::duration(iteration.ended_at_ms.unwrap_or(now_ms) - iteration.started_at_ms).into(),
         cost.into(),

@@ -16,6 +16,7 @@ pub mod fallback;
 pub mod gate;
 pub mod git;
 pub mod handoff;
+pub mod harmless;
 pub mod histogram;
 pub mod id;
 pub mod iteration;

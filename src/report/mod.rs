@@ -12,5 +12,6 @@ pub mod standing;
 pub mod stats;
 #[cfg(feature = "otel")]
 pub mod telemetry;
+pub mod wording;
 
 pub use outbox::{json_path, run, text_path, write_owed};

@@ -1,5 +1,5 @@
 //! How a session stands, for whoever looks: the command line, the HTTP API. One place, so that all say the same.
-//! It only looks; the words for people are the command line's own.
+//! It only looks; the words for people are in `wording`.
 
 use crate::model::session::SessionState;
 use crate::model::task::{TaskKind, TaskState};

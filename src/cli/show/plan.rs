@@ -3,12 +3,10 @@
 use super::super::output::{self, Style};
 use super::super::table::{Cell, Table};
 use crate::model::id::short;
-use crate::model::role::Role;
-use crate::model::task::{TaskKind, TaskState};
+use crate::model::task::TaskState;
 use crate::report::standing::Standing;
-use crate::store::iterations::Iteration;
+use crate::report::wording::{task_in_words, worker_of};
 use crate::store::tasks::{Assignment, Task};
-use std::path::Path;
 
 const TASKS: &[&str] = &[
     "TASK", "TYPE", "STATUS", "AGENT", "TRIES", "AFTER", "RESULT",
@@ -27,44 +25,14 @@ pub fn tasks(planned: &[Assignment], now_ms: i64) -> Table {
         table.row(vec![
             task.task_order.to_string().into(),
             task.task_type.as_str().into(),
-            status(task, now_ms).into(),
-            worker(one).into(),
+            task_in_words(task, now_ms).into(),
+            worker_of(one).into(),
             tries(task).into(),
             after.join(", ").into(),
             came_to(task),
         ]);
     }
     table
-}
-
-/// Who does it, where that is an agent of the plan's choice; roles are told with their turns.
-fn worker(one: &Assignment) -> String {
-    let named = one.step.as_ref().is_some_and(|step| step.agent.is_some());
-    let agent = one.task.agent.clone();
-    agent
-        .filter(|_| named || one.task.task_type == TaskKind::Agent)
-        .unwrap_or_default()
-}
-
-fn status(task: &Task, now_ms: i64) -> (String, Style) {
-    let words = match (task.status, task.parked_until_ms) {
-        (TaskState::Pending, Some(until)) if until > now_ms => {
-            format!("parked until {}", output::clock_time(until, now_ms))
-        }
-        (TaskState::Pending, _) => "ready".to_owned(),
-        (TaskState::WaitingDependency, _) => "waiting".to_owned(),
-        (TaskState::HumanRequired, _) => "asks".to_owned(),
-        (TaskState::Blocked, _) => "not run".to_owned(),
-        (status, _) => status.to_string(),
-    };
-    let style = match task.status {
-        TaskState::Completed => Style::Good,
-        TaskState::Failed => Style::Bad,
-        TaskState::Running => Style::Active,
-        TaskState::HumanRequired | TaskState::Skipped => Style::Notice,
-        _ => Style::Dim,
-    };
-    (words, style)
 }
 
 /// Told only where there was more than one.
@@ -116,10 +84,4 @@ pub fn children(standings: &[Standing], planned: &[Assignment], now_ms: i64) -> 
 pub fn order_of(planned: &[Assignment], task: &str) -> Option<String> {
     let found = planned.iter().find(|one| one.task.id == task);
     found.map(|one| one.task.task_order.to_string())
-}
-
-/// The part that was played in a turn, where it was one question to an agent.
-pub fn role_of(iteration: &Iteration) -> Option<Role> {
-    let name = Path::new(&iteration.prompt_file).file_name()?.to_str()?;
-    name.split('.').nth(1)?.parse().ok()
 }

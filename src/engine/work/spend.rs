@@ -4,7 +4,7 @@
 use super::Work;
 use crate::agent::stream::ToolCall;
 use crate::agent::{self, Agent, Outcome, StepCost, TurnEnd, TurnReport};
-use crate::clock::now_ms;
+use crate::clock::{now_ms, starts_of_day_and_month};
 use crate::model::session::EndReason;
 use crate::model::stop::Stop;
 use crate::model::usage::Usage;
@@ -13,7 +13,6 @@ use crate::store::steps::{self, NewStep};
 use crate::store::tool_calls::{self, NewToolCall};
 use crate::store::{budgets, sessions};
 use anyhow::Result;
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::sync::{mpsc, watch};
 
@@ -244,36 +243,5 @@ pub(in crate::engine) fn words_of(refusal: &Refusal) -> String {
             "as many agents were started in the last hour as queue.starts_per_hour allows"
                 .to_owned()
         }
-    }
-}
-
-/// When the day and the month began in a zone; the epoch where the clock is beyond the calendar.
-fn starts_of_day_and_month(now_ms: i64, zone: &TimeZone) -> (i64, i64) {
-    let starts = || {
-        let now = Timestamp::from_millisecond(now_ms)
-            .ok()?
-            .to_zoned(zone.clone());
-        let day = now.start_of_day().ok()?;
-        let month = now.first_of_month().ok()?.start_of_day().ok()?;
-        Some((
-            day.timestamp().as_millisecond(),
-            month.timestamp().as_millisecond(),
-        ))
-    };
-    starts().unwrap_or((0, 0))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_and_months_begin_by_the_local_calendar() {
-        let at = |text: &str| text.parse::<Timestamp>().unwrap().as_millisecond();
-        let zone = TimeZone::fixed(jiff::tz::offset(2));
-        assert_eq!(
-            starts_of_day_and_month(at("2026-11-16T23:30:00Z"), &zone),
-            (at("2026-11-16T22:00:00Z"), at("2026-10-31T22:00:00Z"))
-        );
     }
 }

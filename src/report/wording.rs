@@ -1,14 +1,47 @@
-//! How a session stands, in words: one wording for listings, the live view and the details.
+//! How a session stands, in words: one wording for listings, the live view, the details and the dashboard.
 //! Pure: it is given the rows and the time.
 
-use super::output::{Style, clock_time, cut, first_line};
+use super::standing::Standing;
+use crate::clock::clock_time;
+use crate::model::harmless::{cut, first_line};
+use crate::model::iteration::Verdict;
+use crate::model::role::Role;
 use crate::model::session::{Control, EndReason, SessionState, Verified};
-use crate::model::task::TaskState;
-use crate::report::standing::Standing;
-use crate::store::tasks::Task;
+use crate::model::task::{TaskKind, TaskState};
+use crate::store::iterations::Iteration;
+use crate::store::tasks::{Assignment, Task};
+use std::path::Path;
 
 /// The longest part of a reason or question inside a status.
 const MAX_REASON_CHARS: usize = 40;
+
+/// How a piece of text stands out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    #[default]
+    Plain,
+    Bold,
+    Dim,
+    Good,
+    Notice,
+    Bad,
+    Active,
+}
+
+impl Style {
+    /// Its name, for whoever paints by names.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Style::Plain => "plain",
+            Style::Bold => "bold",
+            Style::Dim => "dim",
+            Style::Good => "good",
+            Style::Notice => "notice",
+            Style::Bad => "bad",
+            Style::Active => "active",
+        }
+    }
+}
 
 impl Standing {
     /// Who works on it: `codex for claude` while one stands in for the other.
@@ -150,5 +183,89 @@ pub fn why_it_ended(reason: EndReason) -> &'static str {
         EndReason::HumanTimeout => "nobody answered its question in time",
         EndReason::HumanRejected => "a person rejected it",
         EndReason::Cancelled => "a person cancelled it",
+    }
+}
+
+/// The same with what is known beside it.
+pub fn reason_in_words(reason: EndReason, detail: Option<&str>) -> String {
+    match detail {
+        Some(detail) => format!("{}: {detail}", why_it_ended(reason)),
+        None => why_it_ended(reason).to_owned(),
+    }
+}
+
+/// How a task of a plan stands.
+pub fn task_in_words(task: &Task, now_ms: i64) -> (String, Style) {
+    let words = match (task.status, task.parked_until_ms) {
+        (TaskState::Pending, Some(until)) if until > now_ms => {
+            format!("parked until {}", clock_time(until, now_ms))
+        }
+        (TaskState::Pending, _) => "ready".to_owned(),
+        (TaskState::WaitingDependency, _) => "waiting".to_owned(),
+        (TaskState::HumanRequired, _) => "asks".to_owned(),
+        (TaskState::Blocked, _) => "not run".to_owned(),
+        (status, _) => status.to_string(),
+    };
+    let style = match task.status {
+        TaskState::Completed => Style::Good,
+        TaskState::Failed => Style::Bad,
+        TaskState::Running => Style::Active,
+        TaskState::HumanRequired | TaskState::Skipped => Style::Notice,
+        _ => Style::Dim,
+    };
+    (words, style)
+}
+
+/// Who does it, where that is an agent of the plan's choice; roles are told with their turns.
+pub fn worker_of(one: &Assignment) -> String {
+    let named = one.step.as_ref().is_some_and(|step| step.agent.is_some());
+    let agent = one.task.agent.clone();
+    agent
+        .filter(|_| named || one.task.task_type == TaskKind::Agent)
+        .unwrap_or_default()
+}
+
+/// The part that was played in a turn, where it was one question to an agent.
+fn role_of(iteration: &Iteration) -> Option<Role> {
+    let name = Path::new(&iteration.prompt_file).file_name()?.to_str()?;
+    name.split('.').nth(1)?.parse().ok()
+}
+
+/// What became of an iteration.
+pub fn verdict_in_words(iteration: &Iteration) -> (&'static str, Style) {
+    match iteration.verdict {
+        None => ("under way", Style::Active),
+        Some(verdict @ Verdict::Promised) => (verdict.as_str(), Style::Good),
+        Some(verdict @ (Verdict::Failed | Verdict::TimedOut | Verdict::DoomLoop)) => {
+            (verdict.as_str(), Style::Bad)
+        }
+        Some(verdict) => (verdict.as_str(), Style::Plain),
+    }
+}
+
+/// What the verification said of it; nothing where none was made.
+pub fn verify_in_words(iteration: &Iteration) -> Option<(&'static str, Style)> {
+    match (iteration.verify_passed?, &iteration.tampered) {
+        (true, Some(_)) => Some(("TAMPERED", Style::Bad)),
+        (true, None) => Some(("passed", Style::Good)),
+        (false, _) => Some(("FAILED", Style::Bad)),
+    }
+}
+
+/// How the agent's program ended.
+pub fn exit_in_words(iteration: &Iteration) -> String {
+    match (iteration.exit_code, iteration.exit_signal) {
+        (Some(code), _) => code.to_string(),
+        (_, Some(signal)) => format!("signal {signal}"),
+        _ => String::new(),
+    }
+}
+
+/// Who took an iteration, and in which part where it was one question to an agent.
+pub fn taker(iteration: &Iteration, own: &str) -> String {
+    let agent = iteration.agent.as_deref().unwrap_or(own);
+    match role_of(iteration) {
+        Some(role) => format!("{agent} as {role}").replace('_', " "),
+        None => agent.to_owned(),
     }
 }
