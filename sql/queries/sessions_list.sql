@@ -7,4 +7,5 @@ WHERE (?1 IS NULL OR status = ?1)
     AND (?6 IS NULL OR created_at_ms >= ?6)
     AND (?7 IS NULL OR created_at_ms < ?7)
     AND (?8 IS NULL OR json_extract(request, '$.labels."' || ?8 || '"') = ?9)
+    AND (?10 IS NULL OR instr(lower(objective), ?10) > 0 OR instr(id, ?10) > 0)
 ORDER BY id DESC LIMIT ?3

@@ -10,7 +10,7 @@ use crate::store::{Store, tokens};
 use anyhow::Result;
 use hyper::StatusCode;
 use hyper::header::{
-    AUTHORIZATION, HOST, HeaderMap, HeaderValue, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE,
+    AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderValue, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use ring::digest::{SHA256, digest};
 use std::collections::HashMap;
@@ -19,15 +19,34 @@ use std::sync::Mutex;
 use std::time::Instant;
 use tokio::sync::watch;
 
+/// What a browser keeps of somebody who has logged in: the token itself, so that no account of logins is needed and a revoked one opens
+/// nothing any more.
+pub const TOKEN_COOKIE: &str = "ralphd_token";
+
 /// Who called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Caller {
     /// Somebody on this machine; there are no tokens.
     Local,
     /// The owner of a token.
-    Named { id: String, name: String },
+    Named {
+        id: String,
+        name: String,
+        scopes: Vec<Scope>,
+    },
     /// Anybody, where anybody may.
     Unknown,
+}
+
+impl Caller {
+    /// Whether this is allowed to it.
+    pub fn may(&self, scope: Scope) -> bool {
+        match self {
+            Caller::Local => true,
+            Caller::Named { scopes, .. } => scopes.contains(&scope),
+            Caller::Unknown => false,
+        }
+    }
 }
 
 /// The tokens as they are, and how often each was shown.
@@ -47,6 +66,8 @@ pub struct Knock<'a> {
     pub loopback: bool,
     /// It would change something.
     pub changes: bool,
+    /// It is for a page, by somebody's browser.
+    pub page: bool,
 }
 
 impl Gate {
@@ -70,7 +91,7 @@ impl Gate {
     }
 
     /// Whether a token is needed. Also when the last one has run out: only who revokes it opens the door, never time alone.
-    fn is_guarded(&self) -> bool {
+    pub fn is_guarded(&self) -> bool {
         let known = lock(&self.known);
         known.values().any(|token| token.revoked_at_ms.is_none())
     }
@@ -124,14 +145,16 @@ impl Gate {
             return Ok(Caller::Unknown);
         };
         self.refresh().await?;
-        match shown(knock.headers) {
+        let kept = || cookie(knock.headers, TOKEN_COOKIE).filter(|_| knock.page);
+        match shown(knock.headers).or_else(kept) {
             Some(shown) => {
-                let hash = hash(&shown);
-                // That it was made a moment ago may not be known here yet, and its owner need not wait for that.
-                if !lock(&self.known).contains_key(&hash) {
-                    self.read().await?;
+                let caller = self.recognise(&shown, scope).await?;
+                match (&caller, knock.page) {
+                    // A page asks again and again by itself, as long as it is open.
+                    (Caller::Named { id, .. }, false) => self.count(id)?,
+                    _ => {}
                 }
-                self.recognise(&hash, scope)
+                Ok(caller)
             }
             None if self.is_guarded() => {
                 Err(unauthorized("show a token: 'Authorization: Bearer …'"))
@@ -140,8 +163,14 @@ impl Gate {
         }
     }
 
-    fn recognise(&self, hash: &str, scope: Scope) -> Result<Caller, Problem> {
-        let token = lock(&self.known).get(hash).cloned();
+    /// The owner of a token, who may do this.
+    pub async fn recognise(&self, shown: &str, scope: Scope) -> Result<Caller, Problem> {
+        let hash = hash(shown);
+        // That it was made a moment ago may not be known here yet, and its owner need not wait for that.
+        if !lock(&self.known).contains_key(&hash) {
+            self.read().await?;
+        }
+        let token = lock(&self.known).get(&hash).cloned();
         let token = token
             .filter(|token| token.holds(now_ms()))
             .ok_or_else(|| unauthorized("this token is not known, or holds no more"))?;
@@ -151,17 +180,19 @@ impl Gate {
             );
             return Err(Problem::new(StatusCode::FORBIDDEN, detail));
         }
-        self.rates
-            .count(&token.id, Instant::now())
-            .map_err(|wait| {
-                let seconds = wait.as_secs() + 1;
-                let detail = format!("too many calls with this token; come again in {seconds} s");
-                let after = HeaderValue::from(seconds);
-                Problem::new(StatusCode::TOO_MANY_REQUESTS, detail).with(RETRY_AFTER, after)
-            })?;
         Ok(Caller::Named {
             id: token.id,
             name: token.name,
+            scopes: token.scopes,
+        })
+    }
+
+    fn count(&self, token: &str) -> Result<(), Problem> {
+        self.rates.count(token, Instant::now()).map_err(|wait| {
+            let seconds = wait.as_secs() + 1;
+            let detail = format!("too many calls with this token; come again in {seconds} s");
+            let after = HeaderValue::from(seconds);
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, detail).with(RETRY_AFTER, after)
         })
     }
 
@@ -225,6 +256,17 @@ fn shown(headers: &HeaderMap) -> Option<String> {
         true => Some(token.trim().to_owned()),
         false => Some(String::new()),
     }
+}
+
+/// The value of a cookie.
+pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
+    let lines = headers.get_all(COOKIE).iter();
+    let mut pairs = lines
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='));
+    let (_, value) = pairs.find(|(key, _)| *key == name)?;
+    Some(value.trim().to_owned())
 }
 
 fn unauthorized(detail: &str) -> Problem {

@@ -128,6 +128,11 @@ impl Feed {
         Ok(Told { upto, more })
     }
 
+    /// The number of the last event.
+    pub async fn last(&self) -> Result<i64> {
+        self.store.read(events::last).await
+    }
+
     /// Watches one session's events, or all, from after a number on.
     pub fn watch(self: &Arc<Self>, session: Option<String>, after: i64) -> Watcher {
         let live = self.sender.subscribe();

@@ -80,6 +80,7 @@ impl Listener {
     /// Serves until shutdown, then lets calls under way finish.
     pub async fn run(self, api: Arc<Api>, mut shutdown: watch::Receiver<bool>) {
         let feed = tokio::spawn(api.feed.clone().run(shutdown.clone()));
+        let pulse = tokio::spawn(api.dashboard.pulse().run(shutdown.clone()));
         let connections = GracefulShutdown::new();
         let room = Arc::new(Semaphore::new(
             api.house.config.http.max_connections as usize,
@@ -105,6 +106,7 @@ impl Listener {
             tracing::warn!("some HTTP calls did not end in time and are cut off");
         }
         let _ = feed.await;
+        let _ = pulse.await;
     }
 }
 

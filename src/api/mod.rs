@@ -5,6 +5,7 @@ mod act;
 pub mod auth;
 mod call;
 mod calls;
+mod dashboard;
 mod events;
 mod feed;
 mod harness;
@@ -30,6 +31,7 @@ use anyhow::Result;
 use auth::{Caller, Gate, Knock};
 use call::Call;
 use calls::Calls;
+use dashboard::Dashboard;
 use feed::Feed;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes, Incoming};
@@ -55,6 +57,7 @@ pub struct Api {
     feed: Arc<Feed>,
     metrics: Metrics,
     calls: Calls,
+    dashboard: Dashboard,
     routes: Vec<Route>,
     description: OnceLock<Bytes>,
     /// Turns true when the daemon goes down: streams end, and whoever waits is answered with what there is.
@@ -73,9 +76,10 @@ impl Api {
         Ok(Arc::new(Self {
             gate,
             hooks,
-            feed,
             metrics: Metrics::start(&house).await?,
             calls: Calls::default(),
+            dashboard: Dashboard::new(&feed)?,
+            feed,
             routes: routes(),
             description: OnceLock::new(),
             shutdown,
@@ -102,8 +106,13 @@ impl Api {
                 .as_ref()
                 .ok()
                 .map(|(route, _)| (&route.method, route.path));
+            let page = found.as_ref().is_ok_and(|(route, _)| route.page);
+            let wanted = request.uri().clone();
             let reply = self.route(request, peer).await;
-            let reply = reply.unwrap_or_else(|problem| problem.reply(&id));
+            let reply = reply.unwrap_or_else(|problem| match page {
+                true => self.dashboard.refuse(problem, &wanted, &id),
+                false => problem.reply(&id),
+            });
             self.calls.count(called, reply.status, begun.elapsed());
             tracing::debug!(status = reply.status.as_u16(), "answered");
             reply
@@ -131,6 +140,7 @@ impl Api {
             headers: &head.headers,
             loopback,
             changes: route.method != Method::GET,
+            page: route.page,
         };
         let caller = self.gate.admit(route.admission, &knock).await?;
         if let Caller::Named { name, .. } = &caller {
@@ -188,6 +198,7 @@ fn routes() -> Vec<Route> {
     routes.extend(health::routes());
     routes.extend(metrics::routes());
     routes.extend(openapi::routes());
+    routes.extend(dashboard::routes());
     routes
 }
 

@@ -38,7 +38,7 @@ pub fn description(routes: &[Route]) -> Json {
     let mut sent = settings.clone().for_serialize().into_generator();
     let mut taken = settings.for_deserialize().into_generator();
     let mut paths: Map<String, Json> = Map::new();
-    for route in routes {
+    for route in routes.iter().filter(|route| !route.page) {
         let place = paths
             .entry(route.path)
             .or_insert_with(|| json!({}))

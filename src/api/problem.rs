@@ -6,6 +6,7 @@ use crate::model::request::Problems;
 use crate::model::session::InvalidStep;
 use crate::store::Unavailable;
 use crate::store::humans::NoAnswer;
+use crate::store::restore_points::NoPoint;
 use crate::store::sessions::NotFound;
 use crate::trigger::again::NotEnded;
 use hyper::StatusCode;
@@ -19,7 +20,7 @@ const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+
 #[derive(Debug)]
 pub struct Problem {
     pub status: StatusCode,
-    detail: String,
+    pub detail: String,
     errors: Vec<Fault>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
@@ -33,6 +34,15 @@ struct Fault {
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
     message: String,
+}
+
+impl Fault {
+    fn in_words(&self) -> String {
+        match &self.key {
+            Some(key) => format!("{key}: {}", self.message),
+            None => self.message.clone(),
+        }
+    }
 }
 
 /// The problem as it is sent.
@@ -67,6 +77,14 @@ impl Problem {
 
     pub fn not_found(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, detail)
+    }
+
+    /// What is wrong, one thing a line.
+    pub fn lines(&self) -> Vec<String> {
+        match self.errors.as_slice() {
+            [] => vec![self.detail.clone()],
+            errors => errors.iter().map(Fault::in_words).collect(),
+        }
     }
 
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
@@ -114,7 +132,7 @@ impl From<anyhow::Error> for Problem {
         let detail = format!("{error:#}");
         let is_conflict = error.is::<InvalidStep>() || error.is::<NotEnded>();
         match () {
-            () if error.is::<NotFound>() => Self::not_found(detail),
+            () if error.is::<NotFound>() || error.is::<NoPoint>() => Self::not_found(detail),
             () if is_conflict => Self::new(StatusCode::CONFLICT, detail),
             () if error.is::<NoAnswer>() => Self::unfit(detail),
             () => Self::of_our_own(&error),

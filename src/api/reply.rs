@@ -54,13 +54,14 @@ impl Reply {
         self
     }
 
-    /// As hyper sends it. Nothing of it may be kept by those in between: it is about work that goes on.
+    /// As hyper sends it. Unless it says otherwise, nothing of it may be kept by those in between: it is about work that goes on.
     pub fn into_response(self) -> Response<ReplyBody> {
         let mut response = Response::new(self.body);
         *response.status_mut() = self.status;
         *response.headers_mut() = self.headers;
         let headers = response.headers_mut();
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        let kept = headers.entry(CACHE_CONTROL);
+        kept.or_insert(HeaderValue::from_static("no-store"));
         headers.insert(
             hyper::header::X_CONTENT_TYPE_OPTIONS,
             HeaderValue::from_static("nosniff"),

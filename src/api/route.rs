@@ -34,6 +34,8 @@ pub struct Route {
     pub admission: Admission,
     pub action: Action,
     pub limit: Limit,
+    /// It is for people and their browsers: a cookie may show the token, refusals are pages, and programs are not told of it.
+    pub page: bool,
     pub told: Told,
 }
 
@@ -92,6 +94,7 @@ impl Route {
             admission: Admission::Everybody,
             action,
             limit: |api, _| Ok(api.max_body_bytes()),
+            page: false,
             told: Told {
                 name,
                 summary,
@@ -100,6 +103,14 @@ impl Route {
                 body_required: false,
                 answers: Vec::new(),
             },
+        }
+    }
+
+    /// A page of the dashboard.
+    pub fn page(method: Method, path: &'static str, action: Action) -> Self {
+        Self {
+            page: true,
+            ..Self::new(method, path, "", "", action)
         }
     }
 
@@ -122,6 +133,14 @@ impl Route {
             says,
         });
         self
+    }
+
+    /// Names of the query that a page knows.
+    pub fn takes_query(self, names: &[&'static str]) -> Self {
+        let text = |route: Self, name: &&'static str| {
+            route.query(name, serde_json::json!({ "type": "string" }), "")
+        };
+        names.iter().fold(self, text)
     }
 
     pub fn header(mut self, name: &'static str, schema: Json, says: &'static str) -> Self {

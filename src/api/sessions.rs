@@ -282,6 +282,7 @@ async fn list(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
         since_ms: time("since")?,
         until_ms: time("until")?,
         label: call.text("label").map(label).transpose()?,
+        text: None,
     };
     let page = api
         .house

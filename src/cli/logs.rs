@@ -5,6 +5,7 @@ use super::arguments::Logs;
 use super::desk::Desk;
 use super::exit::{Exit, Failure};
 use super::output::{self, Look, Style};
+use crate::model::harmless::whole_characters;
 use crate::process::Growing;
 use crate::store::Store;
 use crate::store::iterations::{self, Iteration};
@@ -240,52 +241,4 @@ fn write_text(stdout: &mut impl Write, form: Form, number: i64, text: &str) -> R
         _ => stdout.write_all(output::harmless_lines(text).as_bytes())?,
     }
     Ok(())
-}
-
-/// Takes the text off the front of `bytes`; the start of a character or of a line end at the back stays.
-fn whole_characters(bytes: &mut Vec<u8>) -> String {
-    let longest_start = bytes.len().saturating_sub(3);
-    let cut_off =
-        (longest_start..bytes.len()).find(|start| match std::str::from_utf8(&bytes[*start..]) {
-            Err(error) => error.valid_up_to() == 0 && error.error_len().is_none(),
-            Ok(_) => false,
-        });
-    let end = match cut_off {
-        Some(start) => start,
-        None if bytes.last() == Some(&b'\r') => bytes.len() - 1,
-        None => bytes.len(),
-    };
-    let rest = bytes.split_off(end);
-    let text = String::from_utf8_lossy(bytes).into_owned();
-    *bytes = rest;
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn characters_stay_whole_across_chunks() {
-        for (chunks, expected) in [
-            (vec![&b"a\xc3"[..], &b"\xa4b"[..]], "aäb|"),
-            (vec![&b"\xf0\x9f"[..], &b"\x8e"[..], &b"\x89!"[..]], "🎉!|"),
-            (vec![&b"one\r"[..], &b"\ntwo"[..]], "one\ntwo|"),
-            (vec![&b"bad\xff byte"[..]], "bad\u{fffd} byte|"),
-            (vec![&b"open \xe2\x82"[..]], "open |\u{fffd}"),
-        ] {
-            let mut carry = Vec::new();
-            let mut text = String::new();
-            for chunk in chunks {
-                carry.extend_from_slice(chunk);
-                text.push_str(&whole_characters(&mut carry));
-            }
-            let whole = format!(
-                "{}|{}",
-                output::harmless_lines(&text),
-                String::from_utf8_lossy(&carry)
-            );
-            assert_eq!(whole, expected);
-        }
-    }
 }

@@ -26,6 +26,16 @@ pub fn mark(sql: &mut dyn Sql, session: &str, at_ms: i64) -> Result<()> {
     Ok(())
 }
 
+/// How much is used of each budget of a session, and how much there is.
+pub fn of_session(
+    sql: &mut dyn Sql,
+    session: &str,
+    at_ms: i64,
+) -> Result<Vec<(BudgetKind, f64, f64)>> {
+    let row = sql.row(query!("budgets_standing"), values![session])?;
+    row.map_or(Ok(Vec::new()), |row| standing(&row, at_ms))
+}
+
 /// What is used of each budget that the session has.
 fn standing(row: &Row, at_ms: i64) -> Result<Vec<(BudgetKind, f64, f64)>> {
     let budget: Option<request::Budget> = row

@@ -285,6 +285,12 @@ pub fn after(sql: &mut dyn Sql, session: &str, number: i64, limit: u32) -> Resul
     rows.iter().map(from_row).collect()
 }
 
+/// The iterations of a session before a number, last to first.
+pub fn before(sql: &mut dyn Sql, session: &str, number: i64, limit: u32) -> Result<Vec<Iteration>> {
+    let rows = sql.rows(query!("iterations_before"), values![session, number, limit])?;
+    rows.iter().map(from_row).collect()
+}
+
 /// The highest number that an iteration of a session has; 0 before the first.
 pub fn last_number(sql: &mut dyn Sql, session: &str) -> Result<i64> {
     let row = sql.row(query!("iterations_last_number"), values![session])?;

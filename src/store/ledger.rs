@@ -93,6 +93,17 @@ pub fn spent_since(sql: &mut dyn Sql, since_ms: i64) -> Result<f64> {
     Ok(sum.unwrap_or(0.0))
 }
 
+/// What was spent since a time, in pieces of a quarter of an hour, by when the iterations began.
+pub fn spent_by_quarter(sql: &mut dyn Sql, since_ms: i64) -> Result<Vec<(i64, f64)>> {
+    let rows = sql.rows(query!("ledger_by_quarter"), values![since_ms])?;
+    rows.iter()
+        .map(|row| {
+            let cost = row.optional_real("cost_usd")?;
+            Ok((row.int("at_ms")?, cost.unwrap_or(0.0)))
+        })
+        .collect()
+}
+
 /// Sets what a running iteration has used so far. What was reserved for it stays until it tells a cost of its own.
 pub fn correct_running(
     sql: &mut dyn Sql,

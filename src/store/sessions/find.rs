@@ -66,6 +66,8 @@ pub struct Wanted {
     pub until_ms: Option<i64>,
     /// A label's name and value.
     pub label: Option<(String, String)>,
+    /// Words of the objective, in letters of either case, or a part of the id.
+    pub text: Option<String>,
 }
 
 /// Sessions, newest first.
@@ -87,6 +89,7 @@ pub fn list(sql: &mut dyn Sql, wanted: &Wanted, limit: u32) -> Result<Vec<Sessio
             wanted.until_ms,
             name,
             value,
+            wanted.text.as_ref().map(|text| text.to_ascii_lowercase()),
         ],
     )?;
     rows.iter().map(from_row).collect()

@@ -1,0 +1,1 @@
+SELECT * FROM iterations WHERE session_id = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3

@@ -1,0 +1,195 @@
+//! What tells open pages to look again: one reader of the history for all of them, which rings at most once a second however much
+//! happens. What has changed is not told; a page that is open asks for its newest state.
+
+use crate::api::Api;
+use crate::api::auth::Caller;
+use crate::api::call::Call;
+use crate::api::feed::{Feed, Tiding};
+use crate::api::problem::Problem;
+use crate::api::reply::Reply;
+use crate::api::route::Route;
+use crate::model::token::Scope;
+use crate::store::sessions;
+use futures_util::stream::unfold;
+use http_body_util::StreamBody;
+use hyper::body::{Bytes, Frame};
+use hyper::{Method, StatusCode};
+use std::collections::HashSet;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{Notify, broadcast, watch};
+
+/// Open pages are told no more often than this.
+const AT_MOST_EVERY: Duration = Duration::from_secs(1);
+const RETRY: Duration = Duration::from_secs(1);
+/// Rings that a page may miss before it is simply told to look.
+const RINGS: usize = 8;
+const CHANGED: &[u8] = b"event: change\ndata: \n\n";
+const COME_BACK: &[u8] = b"retry: 2000\n\n";
+const SIGN_OF_LIFE: &[u8] = b": alive\n\n";
+
+/// The sessions of which something was told.
+type Ring = Arc<HashSet<String>>;
+
+/// Rings when something has happened.
+pub struct Pulse {
+    feed: Arc<Feed>,
+    sender: broadcast::Sender<Ring>,
+    somebody: Notify,
+}
+
+impl Pulse {
+    pub fn new(feed: &Arc<Feed>) -> Arc<Self> {
+        Arc::new(Self {
+            feed: feed.clone(),
+            sender: broadcast::Sender::new(RINGS),
+            somebody: Notify::new(),
+        })
+    }
+
+    /// Rings for all open pages until shutdown; sleeps as long as there is none.
+    pub async fn run(self: Arc<Self>, mut shutdown: watch::Receiver<bool>) {
+        while !*shutdown.borrow() {
+            tokio::select! {
+                () = self.listen() => {}
+                _ = shutdown.changed() => {}
+            }
+        }
+    }
+
+    /// Waits for somebody to ring for, then rings until they are gone.
+    async fn listen(&self) {
+        self.somebody.notified().await;
+        let Ok(last) = self.feed.last().await else {
+            tokio::time::sleep(RETRY).await;
+            return self.somebody.notify_one();
+        };
+        let mut watcher = self.feed.watch(None, last);
+        while self.sender.receiver_count() > 0 {
+            let mut changed = HashSet::new();
+            let gather = |changed: &mut HashSet<String>, tidings: Vec<Arc<Tiding>>| {
+                changed.extend(
+                    tidings
+                        .iter()
+                        .filter_map(|tiding| tiding.session_id.clone()),
+                );
+            };
+            match tokio::time::timeout(AT_MOST_EVERY, watcher.next()).await {
+                Err(_) => continue,
+                Ok(Err(_)) => {
+                    tokio::time::sleep(RETRY).await;
+                    return self.somebody.notify_one();
+                }
+                Ok(Ok(tidings)) => gather(&mut changed, tidings),
+            }
+            // What happened just now is told at once, and what follows within the second together.
+            let _ = self.sender.send(Arc::new(changed));
+            let rest = tokio::time::sleep(AT_MOST_EVERY);
+            tokio::pin!(rest);
+            let mut later = HashSet::new();
+            loop {
+                tokio::select! {
+                    () = &mut rest => break,
+                    tidings = watcher.next() => match tidings {
+                        Ok(tidings) => gather(&mut later, tidings),
+                        Err(_) => return self.somebody.notify_one(),
+                    },
+                }
+            }
+            if !later.is_empty() {
+                let _ = self.sender.send(Arc::new(later));
+            }
+        }
+    }
+
+    fn watch(&self) -> broadcast::Receiver<Ring> {
+        let receiver = self.sender.subscribe();
+        self.somebody.notify_one();
+        receiver
+    }
+}
+
+pub fn routes() -> Vec<Route> {
+    vec![
+        Route::page(Method::GET, "/live", |api, call| Box::pin(live(api, call)))
+            .needs(Scope::Read)
+            .takes_query(&["session"]),
+    ]
+}
+
+async fn live(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
+    let session = match call.text("session") {
+        None => None,
+        Some(given) => {
+            let given = given.to_owned();
+            let read = api
+                .house
+                .store
+                .read(move |sql| sessions::resolve(sql, &given));
+            Some(read.await?)
+        }
+    };
+    let watching = Watching {
+        rings: api.dashboard.pulse.watch(),
+        shutdown: api.shutdown.clone(),
+        heartbeat: api.house.config.http.heartbeat.into(),
+        caller: call.caller,
+        api,
+        session,
+        greeted: false,
+    };
+    let frames = unfold(watching, |mut watching| async move {
+        let bytes = watching.next().await?;
+        Some((Ok::<_, Infallible>(Frame::data(bytes)), watching))
+    });
+    Ok(Reply::of(
+        StatusCode::OK,
+        "text/event-stream",
+        StreamBody::new(frames),
+    ))
+}
+
+/// One open page.
+struct Watching {
+    api: Arc<Api>,
+    caller: Caller,
+    rings: broadcast::Receiver<Ring>,
+    shutdown: watch::Receiver<bool>,
+    heartbeat: Duration,
+    /// The only one it is about, if it is about one.
+    session: Option<String>,
+    greeted: bool,
+}
+
+impl Watching {
+    async fn next(&mut self) -> Option<Bytes> {
+        if !self.greeted {
+            self.greeted = true;
+            return Some(Bytes::from_static(COME_BACK));
+        }
+        let news = tokio::select! {
+            () = rung(&mut self.rings, self.session.as_deref()) => CHANGED,
+            () = tokio::time::sleep(self.heartbeat) => SIGN_OF_LIFE,
+            _ = self.shutdown.changed() => return None,
+        };
+        // It may be open for longer than its token holds.
+        let stays = self.api.gate.stays(&self.caller).await;
+        stays.unwrap_or(false).then(|| Bytes::from_static(news))
+    }
+}
+
+/// Something has changed that a page is about.
+async fn rung(rings: &mut broadcast::Receiver<Ring>, session: Option<&str>) {
+    loop {
+        match rings.recv().await {
+            Ok(ring) => match session {
+                Some(own) if !ring.contains(own) => {}
+                _ => return,
+            },
+            Err(RecvError::Lagged(_)) => return,
+            Err(RecvError::Closed) => std::future::pending().await,
+        }
+    }
+}
