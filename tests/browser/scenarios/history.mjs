@@ -22,7 +22,7 @@ export default async function ({ visitor, given }) {
     await anna.picture('a session with tool calls');
 
     await anna.goes(`/sessions/${given.long}`);
-    await anna.seesInLog(1, 'line 60000 ');
+    await anna.seesInLog(1, 'line 20000 ');
     await anna.in('Log').the('link', /older|earlier/i).click();
     await anna.page.waitForURL(/\/log\?/);
     const first = anna.page.getByText('line 1 ', { exact: false });
