@@ -15,7 +15,8 @@ export default async function ({ visitor }) {
     expect((name ?? title)?.length > 5, 'the chart has a name');
     expect(box.width > 200 && box.height > 50, `the chart is to be seen: ${JSON.stringify(box)}`);
     // Two sessions of three iterations, 0.25 each.
-    await anna.inMain().seesRow('1.50');
+    await anna.opens('The same as a table');
+    await anna.seesRow('1.50');
     await anna.picture('costs');
 
     await anna.follows('Agents');

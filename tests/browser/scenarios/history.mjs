@@ -11,7 +11,7 @@ export default async function ({ visitor, given }) {
     await anna.in('Handoff').sees('after 3');
     await anna.in('Budget').seesThe('meter');
     await anna.picture('a session of three iterations');
-    await anna.inRow('unfinished').follows('Changes');
+    await anna.in('Iterations').inRow('unfinished', 'run 1').follows('Changes');
     await anna.page.waitForURL(/\/changes\?iteration=1$/);
     await anna.sees('run1.txt');
     await anna.sees('+by first');

@@ -12,7 +12,7 @@ const TURNS_THE_DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 function traces() {
     const main = document.querySelector('main');
     const all = [...main.querySelectorAll('*')];
-    const isForeign = (element) => element.matches('script, img, iframe, object, embed, link, style, base, b, i');
+    const isForeign = (element) => element.matches('script, img, iframe, object, embed, link, style, base');
     const handles = (element) => [...element.attributes].some(({ name }) => name.startsWith('on'));
     const told = (elements) => elements.map((element) => element.outerHTML.slice(0, 80));
     return {

@@ -23,13 +23,13 @@ export class Visitor {
         return this.#at(this.page.getByRole('region', { name, exact: true }).or(headed).last());
     }
 
-    /** The same person, looking at the row of a table that says this. */
-    inRow(words) {
-        return this.#at(this.page.getByRole('row').filter({ hasText: words }).first());
+    /** The same person, looking at the row of a table that says all of this. */
+    inRow(...words) {
+        return this.#at(this.rows(words).first());
     }
 
-    inMain() {
-        return this.#at(this.page.getByRole('main'));
+    rows(words) {
+        return words.reduce((rows, one) => rows.filter({ hasText: one }), this.#within.getByRole('row'));
     }
 
     #at(within) {
@@ -122,13 +122,11 @@ export class Visitor {
 
     /** A row of a table has all of these words. */
     async seesRow(...words) {
-        const rows = words.reduce((rows, one) => rows.filter({ hasText: one }), this.#within.getByRole('row'));
-        await until(`a row with ${words.join(', ')}`, () => rows.first().waitFor());
+        await until(`a row with ${words.join(', ')}`, () => this.rows(words).first().waitFor());
     }
 
     async seesNoRow(...words) {
-        const rows = words.reduce((rows, one) => rows.filter({ hasText: one }), this.#within.getByRole('row'));
-        await until(`no row with ${words.join(', ')}`, () => rows.first().waitFor({ state: 'hidden' }));
+        await until(`no row with ${words.join(', ')}`, () => this.rows(words).first().waitFor({ state: 'hidden' }));
     }
 
     /** What a field holds now. */
