@@ -1,7 +1,7 @@
 //! The dashboard and those who mean ill: without a token, with a page of their own, or with words for an agent to repeat.
 
 use super::browser::browser;
-use super::{DONE, ENDLESS};
+use super::{ASKS, DONE, ENDLESS, SCHEDULES};
 use crate::support::{Daemon, Site};
 
 /// Says all that would harm a page, asks with more of it, and answers with the rest. What is said last is what a page shows of a long log.
@@ -28,8 +28,9 @@ const UNBROKEN: &str =
 const HOSTILE_OBJECTIVE: &str =
     "<script>window.pwned = 5</script> & \"quotes\" 'too' \u{202e} turned";
 
-fn token(site: &Site) -> String {
-    let shown = site.ralphd(&["token", "new", "tester"]).done();
+fn token(site: &Site, options: &[&str]) -> String {
+    let words = [&["token", "new", "tester"], options].concat();
+    let shown = site.ralphd(&words).done();
     shown.trim().to_owned()
 }
 
@@ -37,7 +38,7 @@ fn token(site: &Site) -> String {
 fn one_logs_in_with_a_token_and_out_again() {
     let Some(browser) = browser() else { return };
     let site = Site::with_worker(DONE);
-    let token = token(&site);
+    let token = token(&site, &[]);
     let daemon = Daemon::start(site);
     daemon.drop_file("fence.md", "Paint the fence.");
     let session = daemon.ended("fence");
@@ -47,10 +48,22 @@ fn one_logs_in_with_a_token_and_out_again() {
 }
 
 #[test]
+fn a_token_that_may_only_read_is_offered_nothing_to_do() {
+    let Some(browser) = browser() else { return };
+    let site = Site::with_worker(ASKS).configure(SCHEDULES);
+    let token = token(&site, &["--scope", "read"]);
+    let daemon = Daemon::start(site);
+    daemon.drop_file("fence.md", "Paint the fence.");
+    let session = daemon.in_state("fence", "awaiting_human");
+    let given = [("token", token.as_str()), ("session", &session.id)];
+    browser.play("reader", &daemon, &given);
+}
+
+#[test]
 fn what_another_page_posts_is_refused() {
     let Some(browser) = browser() else { return };
     let site = Site::with_worker(ENDLESS);
-    let token = token(&site);
+    let token = token(&site, &[]);
     let daemon = Daemon::start(site);
     daemon.drop_file("fence.md", "Paint the fence.");
     let session = daemon.in_state("fence", "executing");
