@@ -5,6 +5,7 @@ mod builtin;
 mod command_line;
 mod crash;
 mod crash_storm;
+mod dashboard;
 mod datasets;
 mod doctor;
 mod escapes;
