@@ -10,7 +10,8 @@ use crate::store::{Store, tokens};
 use anyhow::Result;
 use hyper::StatusCode;
 use hyper::header::{
-    AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderValue, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE,
+    AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, RETRY_AFTER,
+    ToStrError, WWW_AUTHENTICATE,
 };
 use ring::digest::{SHA256, digest};
 use std::collections::HashMap;
@@ -145,6 +146,14 @@ impl Gate {
             return Ok(Caller::Unknown);
         };
         self.refresh().await?;
+        // Cookies go along with whatever another page sends to this host.
+        let foreign = is_foreign(knock.headers) && !self.is_configured(knock.headers);
+        if knock.page && knock.changes && foreign {
+            return Err(Problem::new(
+                StatusCode::FORBIDDEN,
+                "a web page of another site may not act here",
+            ));
+        }
         let kept = || cookie(knock.headers, TOKEN_COOKIE).filter(|_| knock.page);
         match shown(knock.headers).or_else(kept) {
             Some(shown) => {
@@ -214,18 +223,20 @@ impl Gate {
             .headers
             .get("sec-fetch-site")
             .is_some_and(|site| site != "same-origin" && site != "none");
-        let origin = knock
-            .headers
-            .get(ORIGIN)
-            .and_then(|origin| origin.to_str().ok());
-        let foreign = origin.is_some_and(|origin| !is_origin_of(origin, host));
-        if foreign || (from_elsewhere && knock.changes) {
+        if is_foreign(knock.headers) || (from_elsewhere && knock.changes) {
             return Err(Problem::new(
                 StatusCode::FORBIDDEN,
                 "a web page of another site may not call without a token",
             ));
         }
         Ok(Caller::Local)
+    }
+
+    /// The name in the origin of a call is one under which this machine was said to be known: a proxy may have called it otherwise.
+    fn is_configured(&self, headers: &HeaderMap) -> bool {
+        let origin = text(headers, &ORIGIN).and_then(Result::ok);
+        let name = origin.and_then(|origin| Some(host_name(origin.split_once("://")?.1)));
+        name.is_some_and(|name| self.hosts.contains(&name.to_ascii_lowercase()))
     }
 
     fn is_own(&self, host: &str) -> bool {
@@ -241,6 +252,19 @@ fn host_name(host: &str) -> &str {
         Some((name, port)) if port.bytes().all(|letter| letter.is_ascii_digit()) => name,
         _ => host,
     }
+}
+
+/// It is sent by a page of another site.
+fn is_foreign(headers: &HeaderMap) -> bool {
+    match text(headers, &ORIGIN) {
+        None => false,
+        Some(Err(_)) => true,
+        Some(Ok(origin)) => !is_origin_of(origin, text(headers, &HOST).and_then(Result::ok)),
+    }
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Result<&'a str, ToStrError>> {
+    headers.get(name).map(HeaderValue::to_str)
 }
 
 fn is_origin_of(origin: &str, host: Option<&str>) -> bool {

@@ -74,15 +74,11 @@ impl Graph {
         let boxes: Vec<TaskBox> = boxes.collect();
         let words = boxes.iter().zip(&links).map(|(task, (_, after))| {
             let after: Vec<String> = after.iter().map(i64::to_string).collect();
-            match after.is_empty() {
-                true => format!("task {}: {}", task.order, task.status),
-                false => format!(
-                    "task {} after {}: {}",
-                    task.order,
-                    after.join(" and "),
-                    task.status
-                ),
-            }
+            let after = match after.is_empty() {
+                true => String::new(),
+                false => format!(", after {}", after.join(" and ")),
+            };
+            format!("{} {}{after}: {}", task.order, task.label, task.status)
         });
         Some(Self {
             width: boxes.iter().map(|one| one.x + BOX_WIDTH).max().unwrap_or(0) + MARGIN,

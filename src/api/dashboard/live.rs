@@ -4,12 +4,13 @@
 use crate::api::Api;
 use crate::api::auth::Caller;
 use crate::api::call::Call;
-use crate::api::feed::{Feed, Tiding};
+use crate::api::feed::{Feed, Tiding, Watcher};
 use crate::api::problem::Problem;
 use crate::api::reply::Reply;
 use crate::api::route::Route;
 use crate::model::token::Scope;
 use crate::store::sessions;
+use anyhow::Result;
 use futures_util::stream::unfold;
 use http_body_util::StreamBody;
 use hyper::body::{Bytes, Frame};
@@ -17,6 +18,7 @@ use hyper::{Method, StatusCode};
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Notify, broadcast, watch};
@@ -30,14 +32,22 @@ const CHANGED: &[u8] = b"event: change\ndata: \n\n";
 const COME_BACK: &[u8] = b"retry: 2000\n\n";
 const SIGN_OF_LIFE: &[u8] = b": alive\n\n";
 
-/// The sessions of which something was told.
-type Ring = Arc<HashSet<String>>;
+/// What has changed.
+#[derive(Clone)]
+enum Ring {
+    /// Nobody knows: whoever is there looks again.
+    Anything,
+    /// These sessions.
+    Sessions(Arc<HashSet<String>>),
+}
 
 /// Rings when something has happened.
 pub struct Pulse {
     feed: Arc<Feed>,
     sender: broadcast::Sender<Ring>,
     somebody: Notify,
+    /// Grows with every ring: what was read before the last one may be out of date.
+    rings: AtomicU64,
 }
 
 impl Pulse {
@@ -46,7 +56,19 @@ impl Pulse {
             feed: feed.clone(),
             sender: broadcast::Sender::new(RINGS),
             somebody: Notify::new(),
+            rings: AtomicU64::new(0),
         })
+    }
+
+    /// How often it has rung.
+    pub fn rings(&self) -> u64 {
+        self.rings.load(Ordering::SeqCst)
+    }
+
+    fn ring(&self, ring: Ring) {
+        self.rings.fetch_add(1, Ordering::SeqCst);
+        // Nobody there any more is no error.
+        let _ = self.sender.send(ring);
     }
 
     /// Rings for all open pages until shutdown; sleeps as long as there is none.
@@ -67,40 +89,25 @@ impl Pulse {
             return self.somebody.notify_one();
         };
         let mut watcher = self.feed.watch(None, last);
+        // What happened between their look and this is in no event to come.
+        self.ring(Ring::Anything);
         while self.sender.receiver_count() > 0 {
-            let mut changed = HashSet::new();
-            let gather = |changed: &mut HashSet<String>, tidings: Vec<Arc<Tiding>>| {
-                changed.extend(
-                    tidings
-                        .iter()
-                        .filter_map(|tiding| tiding.session_id.clone()),
-                );
-            };
             match tokio::time::timeout(AT_MOST_EVERY, watcher.next()).await {
                 Err(_) => continue,
-                Ok(Err(_)) => {
-                    tokio::time::sleep(RETRY).await;
-                    return self.somebody.notify_one();
-                }
-                Ok(Ok(tidings)) => gather(&mut changed, tidings),
+                // What happened just now is told at once, and what follows within the second together.
+                Ok(Ok(tidings)) => self.ring(of(&tidings)),
+                Ok(Err(_)) => break,
             }
-            // What happened just now is told at once, and what follows within the second together.
-            let _ = self.sender.send(Arc::new(changed));
-            let rest = tokio::time::sleep(AT_MOST_EVERY);
-            tokio::pin!(rest);
-            let mut later = HashSet::new();
-            loop {
-                tokio::select! {
-                    () = &mut rest => break,
-                    tidings = watcher.next() => match tidings {
-                        Ok(tidings) => gather(&mut later, tidings),
-                        Err(_) => return self.somebody.notify_one(),
-                    },
-                }
-            }
+            let Ok(later) = gather(&mut watcher).await else {
+                break;
+            };
             if !later.is_empty() {
-                let _ = self.sender.send(Arc::new(later));
+                self.ring(of(&later));
             }
+        }
+        if self.sender.receiver_count() > 0 {
+            tokio::time::sleep(RETRY).await;
+            self.somebody.notify_one();
         }
     }
 
@@ -108,6 +115,26 @@ impl Pulse {
         let receiver = self.sender.subscribe();
         self.somebody.notify_one();
         receiver
+    }
+}
+
+fn of(tidings: &[Arc<Tiding>]) -> Ring {
+    let sessions = tidings
+        .iter()
+        .filter_map(|tiding| tiding.session_id.clone());
+    Ring::Sessions(Arc::new(sessions.collect()))
+}
+
+/// All that happens until the next ring is due.
+async fn gather(watcher: &mut Watcher) -> Result<Vec<Arc<Tiding>>> {
+    let due = tokio::time::sleep(AT_MOST_EVERY);
+    tokio::pin!(due);
+    let mut gathered = Vec::new();
+    loop {
+        tokio::select! {
+            () = &mut due => return Ok(gathered),
+            tidings = watcher.next() => gathered.extend(tidings?),
+        }
     }
 }
 
@@ -184,8 +211,8 @@ impl Watching {
 async fn rung(rings: &mut broadcast::Receiver<Ring>, session: Option<&str>) {
     loop {
         match rings.recv().await {
-            Ok(ring) => match session {
-                Some(own) if !ring.contains(own) => {}
+            Ok(ring) => match (session, ring) {
+                (Some(own), Ring::Sessions(changed)) if !changed.contains(own) => {}
                 _ => return,
             },
             Err(RecvError::Lagged(_)) => return,

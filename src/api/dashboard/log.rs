@@ -61,8 +61,11 @@ async fn piece(of: &Iteration, before: Option<u64>, after: Option<u64>) -> Resul
     let (path, iteration) = (PathBuf::from(&of.output_file), of.number);
     let grows = of.ended_at_ms.is_none();
     let read = move || -> Result<Option<Piece>> {
-        let Some((bytes, start, whole)) = read_piece(&path, before, after)? else {
-            return Ok(None);
+        let (bytes, start, whole) = match read_piece(&path, before, after)? {
+            Some(piece) => piece,
+            // The row of an iteration comes before its output.
+            None if grows => (Vec::new(), 0, 0),
+            None => return Ok(None),
         };
         let end = start + bytes.len() as u64;
         let mut bytes = bytes;

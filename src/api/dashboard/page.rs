@@ -27,8 +27,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 const HTML: &str = "text/html; charset=utf-8";
 /// The header by which an open page asks for its newest state.
 const LIVE: &str = "x-live";
-/// Open pages that look again within this time of each other are shown the same.
-const KEPT_FOR: Duration = Duration::from_millis(900);
+/// Open pages that look again after the same ring and within this time are shown the same.
+const KEPT_FOR: Duration = Duration::from_secs(1);
 const MAX_KEPT: usize = 64;
 
 macro_rules! template {
@@ -110,9 +110,23 @@ struct Framed<'a, V> {
 
 /// Newest states of pages, for those who have them open: many look at the same thing at the same time.
 pub struct Kept {
-    pages: Mutex<HashMap<String, (Instant, String)>>,
+    pages: Mutex<HashMap<String, KeptPage>>,
     /// Stands for the proof of whoever looks, which is not the same for all.
     placeholder: String,
+}
+
+/// One of them.
+struct KeptPage {
+    /// The last ring before it was made: it has everything that was rung for.
+    ring: u64,
+    made: Instant,
+    text: String,
+}
+
+impl KeptPage {
+    fn holds(&self, ring: u64) -> bool {
+        self.ring == ring && self.made.elapsed() < KEPT_FOR
+    }
 }
 
 impl Kept {
@@ -166,25 +180,23 @@ impl Api {
             visitor.name, visitor.may_submit, visitor.may_act
         );
         let mut pages = pages.lock().await;
-        let fresh = |(made, _): &&(Instant, String)| made.elapsed() < KEPT_FOR;
-        if let Some((_, text)) = pages.get(&key).filter(fresh) {
-            return Ok(html(
-                StatusCode::OK,
-                text.replace(placeholder, &visitor.proof),
-            ));
+        let ring = self.dashboard.pulse.rings();
+        if let Some(kept) = pages.get(&key).filter(|kept| kept.holds(ring)) {
+            let shown = kept.text.replace(placeholder, &visitor.proof);
+            return Ok(html(StatusCode::OK, shown));
         }
         let anybody = Visitor {
             proof: placeholder.clone(),
             ..visitor.clone()
         };
-        let view = look().await?;
+        let (made, view) = (Instant::now(), look().await?);
         let text = self.dashboard.render(template, &anybody, &view)?;
         let shown = text.replace(placeholder, &visitor.proof);
         if pages.len() >= MAX_KEPT {
-            pages.retain(|_, (made, _)| made.elapsed() < KEPT_FOR);
+            pages.retain(|_, kept| kept.holds(ring));
         }
         if pages.len() < MAX_KEPT {
-            pages.insert(key, (Instant::now(), text));
+            pages.insert(key, KeptPage { ring, made, text });
         }
         Ok(html(StatusCode::OK, shown))
     }

@@ -51,7 +51,7 @@ pub fn open() -> (Stage, String) {
             &format!("---\n{front}\n---\n{objective}"),
         );
     }
-    let gated = stage.case("gated").front("autonomy: 1");
+    let gated = stage.case("gated").front("agent: worker\nautonomy: 1");
     gated.plan(json!([shell(1, &[], "echo one")])).submit();
     let cancelled = stage.in_state("cancelled", "executing");
     stage.ralphd(&["cancel", &cancelled.id]).done();
@@ -88,7 +88,8 @@ pub fn house(stage: &Stage) -> Session {
         named(shell(3, &[1], &waits("back")), "Paint the back"),
         named(shell(4, &[2, 3], "echo hung"), "Hang the picture"),
     ]);
-    stage.case("house").plan(tasks).submit();
+    let house = stage.case("house").front("agent: worker");
+    house.plan(tasks).submit();
     let session = stage.in_state("house", "executing");
     wait_for("both sides to be painted", || {
         let states = stage.states(&session);

@@ -12,9 +12,9 @@
 
   // The name by which the same element is found in the page's next state.
   const nameOf = (element) => element.id || [element.tagName, element.getAttribute("href"), element.name, element.value, element.textContent].join("|");
+  const isChanged = (field) => (field.options ? Array.from(field.options).some((option, place) => option.selected !== (option.defaultSelected || (place === 0 && !field.querySelector("[selected]")))) : field.value !== field.defaultValue);
   const isBeingWrittenIn = (region) =>
-    Array.from(region.querySelectorAll("input, textarea")).some((field) => field.type !== "hidden" && (field === document.activeElement || field.value !== field.defaultValue)) ||
-    (document.activeElement instanceof HTMLSelectElement && region.contains(document.activeElement));
+    Array.from(region.querySelectorAll("input:not([type=hidden]), textarea, select")).some((field) => field === document.activeElement || isChanged(field));
 
   const renew = (region, fresh) => {
     const opened = Array.from(region.querySelectorAll("details[open]"), (details) => details.id);
@@ -40,7 +40,7 @@
     if (!section || !fresh) return;
     const [old, now] = [section.querySelector("#log"), fresh.querySelector("#log")];
     if (!now || (old && old.dataset.iteration === now.dataset.iteration)) {
-      if (old && now) old.dataset.grows = now.dataset.grows;
+      if (now && now.dataset.grows === "true") follow();
       return;
     }
     section.replaceChildren(...fresh.childNodes);

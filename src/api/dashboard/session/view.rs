@@ -11,7 +11,7 @@ use crate::model::event::EventType;
 use crate::model::handoff;
 use crate::model::harmless::{cut, first_line, harmless, harmless_lines};
 use crate::model::id::short;
-use crate::model::session::SessionState;
+use crate::model::session::{Control, SessionState};
 use crate::report::standing::Standing;
 use crate::report::wording::{reason_in_words, task_in_words, worker_of};
 use crate::store::driver::Sql;
@@ -351,11 +351,11 @@ impl Actions {
     fn of(standing: &Standing, points: &[RestorePoint]) -> Self {
         let session = &standing.session;
         let ended = session.status.is_terminal();
-        let asked_for = session.control.is_some();
+        let pausing = matches!(session.control, Some(Control::Pause | Control::PauseNow));
         let paused = session.status == SessionState::Paused;
         Self {
-            pause: !ended && !paused && !asked_for,
-            resume: paused || (asked_for && !ended),
+            pause: !ended && !paused && session.control.is_none(),
+            resume: paused || (pausing && !ended),
             cancel: !ended,
             again: ended,
             tell: !ended,
