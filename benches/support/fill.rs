@@ -103,6 +103,25 @@ pub fn ended(state: &Path, count: usize) {
     finish(&connection);
 }
 
+/// Gives the first session many more iterations, the last with this log; returns its id.
+pub fn long(state: &Path, count: usize, log: &Path) -> String {
+    let connection = open(state);
+    connection.execute_batch("BEGIN").expect("begin");
+    let log = log.display();
+    insert(
+        &connection,
+        count,
+        &format!(
+            "INSERT INTO iterations (id, session_id, task_id, number, verdict, counted, exit_code, final_text, prompt_file, output_file, started_at_ms, ended_at_ms)
+         SELECT 'turn-' || n, (SELECT id FROM sessions), (SELECT id FROM tasks), n + 1, 'unfinished', 1, 0, OBJECTIVE, '/logs/0001.prompt.md', '{log}', 1700000000001 + n, 1700000000002 + n"
+        ),
+    );
+    finish(&connection);
+    connection
+        .query_row("SELECT id FROM sessions", [], |row| row.get(0))
+        .expect("a session")
+}
+
 fn finish(connection: &Connection) {
     connection
         .execute_batch("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")

@@ -158,10 +158,9 @@ impl Gate {
         match shown(knock.headers).or_else(kept) {
             Some(shown) => {
                 let caller = self.recognise(&shown, scope).await?;
-                match (&caller, knock.page) {
-                    // A page asks again and again by itself, as long as it is open.
-                    (Caller::Named { id, .. }, false) => self.count(id)?,
-                    _ => {}
+                // A page asks again and again by itself, as long as it is open.
+                if let (Caller::Named { id, .. }, false) = (&caller, knock.page) {
+                    self.count(id)?;
                 }
                 Ok(caller)
             }

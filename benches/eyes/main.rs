@@ -1,6 +1,9 @@
-//! What it costs to look: `/metrics`, the digest and the statistics, with 100,000 sessions in the database.
+//! What it costs to look: `/metrics`, the digest, the statistics and the dashboard, with 100,000 sessions in the database.
 
+#[path = "../support/mod.rs"]
 mod support;
+
+mod dashboard;
 
 use ralphd::report::digest::{Digest, Paper};
 use ralphd::report::stats::Stats;
@@ -24,6 +27,10 @@ fn main() {
     metrics("ended", fill::ended);
     metrics("pending", fill::pending);
     digest();
+    dashboard::first_page("ended", fill::ended);
+    dashboard::first_page("pending", fill::pending);
+    dashboard::long_session();
+    dashboard::many_open();
 }
 
 fn metrics(kind: &str, fill: fn(&Path, usize)) {
@@ -34,12 +41,13 @@ fn metrics(kind: &str, fill: fn(&Path, usize)) {
     let agent = configuration(&["sleep", "1000"]);
     let daemon = Daemon::start(&state, &format!("{agent}{paused}"));
     let address = std::fs::read_to_string(state.join("ralphd.http")).expect("an address");
-    let (first, page) = scrape(&address);
+    let scrape = || get(&address, "/metrics");
+    let (first, page) = scrape();
     note(
         &format!("/metrics, {SESSIONS} {kind}, first look"),
         &format!("{:.3} ms, {} bytes", millis(first), page.len()),
     );
-    let mut times: Vec<Duration> = (0..LOOKS).map(|_| scrape(&address).0).collect();
+    let mut times: Vec<Duration> = (0..LOOKS).map(|_| scrape().0).collect();
     for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
         let time = millis(percentile(&mut times, share));
         bound(
@@ -60,12 +68,12 @@ fn filled(place: &Path, fill: fn(&Path, usize)) -> std::path::PathBuf {
     state
 }
 
-fn scrape(address: &str) -> (Duration, String) {
+/// One look at a place, on a connection of its own.
+fn get(address: &str, path: &str) -> (Duration, String) {
     let begun = Instant::now();
     let mut stream = TcpStream::connect(address).expect("connect");
-    stream
-        .write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-        .expect("ask");
+    let call = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(call.as_bytes()).expect("ask");
     let mut text = String::new();
     stream.read_to_string(&mut text).expect("an answer");
     assert!(text.starts_with("HTTP/1.1 200"), "{text}");
