@@ -33,8 +33,8 @@
 //! | 3 | [`workspace`], [`dataset`], [`transform`] | the directory an agent works in, and `workspace/git`, the git command on it: made ready, kept as points, parted into trees, merged, pushed; the tables a plan asks (files, SQLite, PostgreSQL), and read-only SQL over them; jq filters over results, each in a process of its own |
 //! | 4 | [`agent`] | who can take a turn; `agent/stream` reads what the tools of others say, one small file a tool; `agent/builtin` is ralphd's own loop over a model, with `agent/provider` (dialects, cassettes) and `agent/tool` (one file a tool) |
 //! | 5 | [`engine`] | what runs a task: `engine/ralph` is THE loop, `engine/conduct` a plan from question to answer, `engine/exec` the kinds of task, `engine/work` how a task is begun and left, `engine/ground` what it stands on: a workspace made ready, kept after each iteration, gone back on |
-//! | 6 | [`queue`], [`trigger`], [`report`] | claim tasks, take requests, write answers; `report/notify` tells those outside who want to know, `report/digest` is the morning paper, `report/stats` how agents fare, `report/metrics` the daemon in numbers, `report/mirror` the history as a file |
-//! | 7 | [`api`] | HTTP: a route table that describes itself, who may call, one file a resource, the history as a stream |
+//! | 6 | [`queue`], [`trigger`], [`report`] | claim tasks, take requests, write answers; `report/notify` tells those outside who want to know, `report/digest` is the morning paper, `report/stats` how agents fare, `report/metrics` the daemon in numbers, `report/mirror` the history as a file, `report/wording` how things stand in words |
+//! | 7 | [`api`] | HTTP: a route table that describes itself, who may call, one file a resource, the history as a stream; `api/dashboard`: the same for people, one file a page, `html/` what is sent |
 //! | 10 | [`daemon`] | all of it together, until told to stop |
 //! | 11 | [`cli`] | one file a verb |
 //!

@@ -140,9 +140,11 @@ fn serve(
     // Small answers go out at once.
     let _ = stream.set_nodelay(true);
     let answering = api.clone();
+    // In a box: a connection keeps room for its call from the start, also as long as there is none.
     let service = service_fn(move |request| {
         let answering = answering.clone();
-        async move { Ok::<_, Infallible>(answering.answer(request, peer).await) }
+        let answer = async move { Ok::<_, Infallible>(answering.answer(request, peer).await) };
+        Box::pin(answer)
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -6,7 +6,7 @@ use crate::model::mask::Mask;
 use crate::store::driver::Sql;
 use crate::store::events;
 use crate::store::restore_points::{self, Ground, RestorePoint};
-use crate::store::sessions::Session;
+use crate::store::sessions::{self, Session};
 use crate::workspace::git::{self, Facts, Tool};
 use crate::workspace::places;
 use anyhow::Result;
@@ -18,6 +18,8 @@ use std::path::Path;
 #[derive(Clone, Debug, Default)]
 pub struct Traces {
     points: Vec<RestorePoint>,
+    /// The newest in its own directory that it goes on from: it may have been rewound.
+    last: Option<RestorePoint>,
     handed_on: Option<(EventType, Json)>,
 }
 
@@ -45,20 +47,19 @@ impl Traces {
     pub fn find(sql: &mut dyn Sql, session: &str) -> Result<Self> {
         let kinds = [EventType::WorkspacePushed, EventType::WorkspaceNotPushed];
         let handed_on = events::last_of(sql, session, &kinds)?;
+        let place = sessions::expect(sql, session)?.workspace;
         Ok(Self {
             points: restore_points::of_session(sql, session)?,
+            last: restore_points::last(sql, session, &place)?,
             handed_on,
         })
     }
 
     /// The first point, and the last in the same directory.
-    fn ends(&self, session: &Session) -> Option<(&RestorePoint, &RestorePoint)> {
+    fn ends(&self) -> Option<(&RestorePoint, &RestorePoint)> {
         let first = self.points.iter().find(|point| point.number == 0)?;
-        let here = |point: &&RestorePoint| {
-            point.place == session.workspace && point.ground == first.ground
-        };
-        let last = self.points.iter().rfind(here)?;
-        Some((first, last))
+        let last = self.last.as_ref();
+        Some((first, last.filter(|last| last.ground == first.ground)?))
     }
 }
 
@@ -70,7 +71,7 @@ pub async fn changes(
     traces: &Traces,
     mask: &Mask,
 ) -> Option<Changes> {
-    let (first, last) = traces.ends(session)?;
+    let (first, last) = traces.ends()?;
     let mut changes = Changes {
         branch: last.branch.clone(),
         from: (first.ground == Ground::Own).then(|| first.commit_id.clone()),

@@ -1,11 +1,12 @@
 //! ralphd's own database: the queue and the whole state. The only place that speaks ralphd's SQL.
 //! It must not decide: it applies the steps of `model/` by compare-and-set, writes the event in the same transaction, and says what it found.
 //!
-//! `driver` is the seam, `sqlite`, `statements`, `writer` and `migrate` the one driver there is; every other file is the verbs of one table,
+//! `driver` is the seam, `sqlite`, `statements`, `writer`, `carry` and `migrate` the one driver there is; every other file is the verbs of one table,
 //! plain functions over a transaction, so that several verbs make one commit.
 
 pub mod bookmarks;
 pub mod budgets;
+mod carry;
 pub mod census;
 pub mod deliveries;
 pub mod driver;

@@ -1,4 +1,4 @@
-//! The SQLite driver: WAL, full durability, one writer thread, pooled readers.
+//! The SQLite driver: WAL, full durability, one writer thread, one beside it that carries the log over, pooled readers.
 //! The database file is touched through SQLite alone: any other handle on it, once closed, drops the locks that protect the WAL.
 
 use super::Unavailable;
@@ -22,8 +22,6 @@ const CACHED_STATEMENTS: usize = 128;
 const WRITER_CACHE_KIB: i64 = 2 * 1024;
 /// Pages a reader keeps: each look is short, and every commit makes most of them stale.
 const READER_CACHE_KIB: i64 = 512;
-/// Pages in the log before it is carried over into the file: fewer, larger carries under load.
-const CHECKPOINT_PAGES: i64 = 4000;
 /// After a checkpoint the WAL file is cut back to this size, so that a burst does not keep its disk space for ever.
 const MAX_WAL_BYTES: i64 = 64 << 20;
 
@@ -51,7 +49,7 @@ impl Sqlite {
             .build_unchecked(reader_connections(path));
         Ok(Self {
             path: path.to_owned(),
-            writer: Writer::start(connection)?,
+            writer: Writer::start(connection, path)?,
             readers,
         })
     }
@@ -87,7 +85,6 @@ pub(super) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     // Where a shared commit needs savepoints, what would undo them is otherwise written to a temporary file.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
-    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     connection.pragma_update(None, "journal_size_limit", MAX_WAL_BYTES)
 }
 

@@ -1,11 +1,13 @@
 //! The one writer thread of the SQLite driver: it commits all waiting jobs as one transaction, then answers them all.
 //! One failing job does not undo its neighbours: the batch is then done again, each job in a savepoint of its own. It must not know what the jobs do.
 
+use super::carry::Carrier;
 use super::driver::{Audience, Job, Sql};
 use super::pace::Pace;
 use super::statements::Lasting;
 use anyhow::{Context, Result};
 use rusqlite::Connection;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::{mpsc, watch};
@@ -24,14 +26,15 @@ pub struct Writer {
 
 impl Writer {
     /// Starts the thread on a connection of its own.
-    pub fn start(connection: Connection) -> Result<Self> {
+    pub fn start(connection: Connection, path: &Path) -> Result<Self> {
         let (jobs, waiting) = mpsc::channel(MAX_WAITING_JOBS);
         let bell = Arc::new(Bell::default());
         let pace = Arc::new(Pace::default());
         let (rung, measured) = (bell.clone(), pace.clone());
+        let carrier = Carrier::start(&connection, path)?;
         std::thread::Builder::new()
             .name("store-writer".to_owned())
-            .spawn(move || work(&connection, waiting, &rung, &measured))
+            .spawn(move || work(&connection, waiting, carrier, &rung, &measured))
             .context("cannot start the writer thread")?;
         Ok(Self { jobs, bell, pace })
     }
@@ -117,10 +120,11 @@ impl Bell {
 fn work(
     connection: &Connection,
     mut waiting: mpsc::Receiver<Box<dyn Job>>,
+    mut carrier: Carrier,
     bell: &Bell,
     pace: &Pace,
 ) {
-    let mut connection = Lasting::new(connection);
+    let (log, mut connection) = (connection, Lasting::new(connection));
     let mut batch = Vec::with_capacity(MAX_JOBS_PER_COMMIT);
     let mut foreign_version = None;
     while let Some(first) = waiting.blocking_recv() {
@@ -148,6 +152,7 @@ fn work(
         if connection.total_changes() != changed_before {
             bell.ring(audience.unwrap_or(Audience::Nobody));
         }
+        carrier.look(log);
     }
 }
 

@@ -68,7 +68,13 @@ fn back_to_one_and_forward_again() {
         assert!(said.contains("kept as refs/ralphd/abandoned/"), "{said}");
         assert_eq!(files(&session), ["counter.txt", "run1.txt"]);
         assert!(handoff(&session).contains("after 1"));
+        let changed = || {
+            let shown = daemon.ralphd(&["--json", "show", &session.id]).done();
+            serde_json::from_str::<serde_json::Value>(&shown).unwrap()["changes"].clone()
+        };
+        assert_eq!(changed()["file_count"], 2, "{}", changed());
         daemon.ralphd(&["rewind", &at(3)]).done();
+        assert_eq!(changed()["file_count"], 4, "{}", changed());
         assert_eq!(
             files(&session),
             ["counter.txt", "run1.txt", "run2.txt", "run3.txt"]
