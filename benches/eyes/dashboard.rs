@@ -77,6 +77,8 @@ pub fn many_open() {
     let place = place();
     let daemon = Daemon::start(&place.path().join("state"), &configuration(&["true"]));
     let address = address_of(&daemon.state);
+    // Nothing is encrypted here, but no client is made without.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()

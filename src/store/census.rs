@@ -14,6 +14,16 @@ pub struct Part {
     pub upto: i64,
 }
 
+/// The same of the newest of them alone.
+pub fn newest_open(sql: &mut dyn Sql, limit: u32) -> Result<Vec<(SessionState, i64)>> {
+    let rows = sql.rows(query!("census_newest_open"), values![limit])?;
+    rows.iter().map(counted).collect()
+}
+
+fn counted(row: &Row) -> Result<(SessionState, i64)> {
+    Ok((row.word("status")?, row.int("count")?))
+}
+
 /// How the queue stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueCount {

@@ -25,6 +25,8 @@ use std::sync::Arc;
 
 const PAGE: u32 = 50;
 const MAX_WAITING: u32 = 20;
+/// So many of the newest are counted.
+const MAX_COUNTED: u32 = 2_000;
 const MAX_OBJECTIVE_CHARS: usize = 110;
 const MAX_QUESTION_CHARS: usize = 600;
 const FILTERS: &[&str] = &["q", "status", "agent", "trigger", "before"];
@@ -120,7 +122,6 @@ struct ListView {
 struct Count {
     status: &'static str,
     words: String,
-    count: i64,
 }
 
 /// A question to a person.
@@ -231,19 +232,28 @@ fn view(
             .map(|trigger| trigger.as_str())
             .collect(),
         agents: agents.to_vec(),
-        counts: census::open(sql)?
-            .into_iter()
-            .map(|(status, count)| Count {
-                status: status.as_str(),
-                words: status.as_str().replace('_', " "),
-                count,
-            })
-            .collect(),
+        counts: counts(sql)?,
         spent_today: money(ledger::spent_since(sql, day_ms)?),
         waiting: asked.iter().map(|asked| waiting(asked, now_ms)).collect(),
         rows,
         older,
     })
+}
+
+/// How many are open in each state, as far as they are counted.
+fn counts(sql: &mut dyn Sql) -> anyhow::Result<Vec<Count>> {
+    let counted = census::newest_open(sql, MAX_COUNTED)?;
+    let all: i64 = counted.iter().map(|(_, count)| count).sum();
+    let or_more = if all < i64::from(MAX_COUNTED) {
+        ""
+    } else {
+        " or more"
+    };
+    let counts = counted.into_iter().map(|(status, count)| Count {
+        status: status.as_str(),
+        words: format!("{count}{or_more} {}", status.as_str().replace('_', " ")),
+    });
+    Ok(counts.collect())
 }
 
 fn waiting(asked: &Asked, now_ms: i64) -> Waiting {
