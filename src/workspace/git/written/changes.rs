@@ -38,9 +38,12 @@ fn change(
     before: Option<&Entry>,
     after: Option<&Entry>,
 ) -> Option<FileChange> {
-    let is_link = |entry: &&Entry| entry.mode == Mode::Link;
     // How git counts what became a link, or was one, is its own business.
-    if before.iter().chain(&after).any(|entry| is_link(entry)) {
+    if before
+        .iter()
+        .chain(&after)
+        .any(|entry| entry.mode == Mode::Link)
+    {
         return None;
     }
     let content = |entry: Option<&Entry>| match entry {

@@ -11,9 +11,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-const ID_BYTES: usize = 20;
+pub const ID_BYTES: usize = 20;
 /// Of an unpacked object that is read here; whoever meets a larger one asks git.
-pub const MAX_OBJECT_BYTES: u64 = 16 << 20;
+const MAX_OBJECT_BYTES: u64 = 16 << 20;
 /// As git packs them: for speed.
 const COMPRESSION: Compression = Compression::fast();
 

@@ -1,6 +1,6 @@
 //! Trees: all files of a point in one list, and that list as git holds it, one object a directory. It must not look at the workspace.
 
-use super::object::{Id, Kind, Object, Objects};
+use super::object::{ID_BYTES, Id, Kind, Object, Objects};
 use std::collections::BTreeMap;
 
 /// A tree of more files is git's matter.
@@ -88,7 +88,7 @@ pub fn unfold(objects: &Objects, tree: Id) -> Option<Flat> {
         let content = objects.read(tree, Kind::Tree)?;
         let mut rest = content.as_slice();
         while !rest.is_empty() {
-            let (word, name, id, after) = first_entry(rest)?;
+            let (Line { word, name, id }, after) = first_line(rest)?;
             let path = [above.as_slice(), name].concat();
             match MODES.iter().find(|(_, known)| word == known.as_bytes()) {
                 Some((mode, _)) => drop(files.insert(path, Entry { mode: *mode, id })),
@@ -106,13 +106,24 @@ pub fn unfold(objects: &Objects, tree: Id) -> Option<Flat> {
     Some(files)
 }
 
+/// What a tree says of one entry.
+struct Line<'a> {
+    word: &'a [u8],
+    name: &'a [u8],
+    id: Id,
+}
+
 /// `mode name NUL id`, and what comes behind.
-fn first_entry(content: &[u8]) -> Option<(&[u8], &[u8], Id, &[u8])> {
+fn first_line(content: &[u8]) -> Option<(Line<'_>, &[u8])> {
     let space = memchr::memchr(b' ', content)?;
     let end = memchr::memchr(0, content)?;
-    let name = content.get(space + 1..end)?;
-    let (id, after) = content[end + 1..].split_at_checked(20)?;
-    Some((&content[..space], name, Id::from_bytes(id)?, after))
+    let (id, after) = content[end + 1..].split_at_checked(ID_BYTES)?;
+    let line = Line {
+        word: &content[..space],
+        name: content.get(space + 1..end)?,
+        id: Id::from_bytes(id)?,
+    };
+    Some((line, after))
 }
 
 #[cfg(test)]
