@@ -1,6 +1,7 @@
 //! Does anything in a workspace move? A fingerprint of its files by content, with a memory so that unchanged files are not read again.
 //! It must not fail a run: what cannot be read counts by its metadata alone.
 
+use crate::clock::now_ms;
 use crate::files;
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -15,30 +16,69 @@ const MAX_ENTRIES: usize = 200_000;
 const MAX_HASHED_BYTES: u64 = 8 << 20;
 /// Not the agent's work: git's own files (commits are seen otherwise) and the letters to the daemon.
 const LEFT_OUT: &[&str] = &[".git", super::letters::DIRECTORY];
+/// A file that changed so shortly before it was looked at may change again and bear the same time: file systems count in steps.
+const YOUNG_MS: i64 = 2_000;
+/// So many entries are told one by one.
+const MAX_TOLD: usize = 10_000;
 
-/// The content hashes of the files seen last, by path; valid while size, time and inode are the same.
+/// The content hashes of the files seen last, by path; valid while size, times and inode are the same.
 #[derive(Default)]
 pub struct Memory {
     known: HashMap<PathBuf, (Stamp, u64)>,
 }
 
-type Stamp = (u64, i64, i64, u64);
+/// All that lies in a directory at one moment.
+#[derive(Clone, Debug)]
+pub struct Sight {
+    /// One number for all of it; equal numbers mean that nothing changed.
+    pub mark: u64,
+    /// Every entry, in no order; nothing where they are too many, or some could not be looked at.
+    pub entries: Option<Vec<Found>>,
+    pub at_ms: i64,
+}
 
-fn stamp(facts: &Metadata) -> Stamp {
-    (facts.len(), facts.mtime(), facts.mtime_nsec(), facts.ino())
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// From the top of the workspace.
+    pub path: PathBuf,
+    pub facts: Metadata,
+}
+
+/// By what a file that was not touched is known: size, inode and permissions, the times of its content and of itself.
+pub type Stamp = (u64, u64, u32, (i64, i64), (i64, i64));
+
+/// Nothing for a file so young that a later change might not show.
+pub fn stamp(facts: &Metadata, looked_at_ms: i64) -> Option<Stamp> {
+    let written = (facts.mtime(), facts.mtime_nsec());
+    let changed = (facts.ctime(), facts.ctime_nsec());
+    let newest_s = facts.mtime().max(facts.ctime());
+    let is_old = newest_s.saturating_add(1).saturating_mul(1000) < looked_at_ms - YOUNG_MS;
+    is_old.then(|| (facts.len(), facts.ino(), facts.mode(), written, changed))
 }
 
 impl Memory {
     /// One number for all that lies in `workspace`; equal numbers mean that nothing changed.
     pub fn fingerprint(&mut self, workspace: &Path) -> u64 {
+        self.look(workspace).mark
+    }
+
+    /// The same, with what lies there.
+    pub fn look(&mut self, workspace: &Path) -> Sight {
+        let at_ms = now_ms();
         let mut seen = HashMap::new();
         let mut entries = Vec::new();
+        let mut told = Some(Vec::new());
         let mut directories = vec![workspace.to_owned()];
         while let Some(directory) = directories.pop() {
             let Ok(listing) = std::fs::read_dir(&directory) else {
+                told = None;
                 continue;
             };
-            for entry in listing.flatten() {
+            for entry in listing {
+                let Ok(entry) = entry else {
+                    told = None;
+                    continue;
+                };
                 if entries.len() >= MAX_ENTRIES {
                     break;
                 }
@@ -48,24 +88,32 @@ impl Memory {
                     continue;
                 }
                 let Ok(facts) = entry.metadata() else {
+                    told = None;
                     continue;
                 };
                 if facts.is_dir() {
                     directories.push(path.clone());
                 }
-                let content = self.content_of(&path, &facts, &mut seen);
-                entries.push((path, facts.mode(), content));
+                let content = self.content_of(&path, &facts, at_ms, &mut seen);
+                let mode = facts.mode();
+                tell(&mut told, path.strip_prefix(workspace), facts);
+                entries.push((path, mode, content));
             }
         }
         self.known = seen;
         entries.sort();
-        hash_of(&entries)
+        Sight {
+            mark: hash_of(&entries),
+            entries: told,
+            at_ms,
+        }
     }
 
     fn content_of(
         &self,
         path: &Path,
         facts: &Metadata,
+        at_ms: i64,
         seen: &mut HashMap<PathBuf, (Stamp, u64)>,
     ) -> u64 {
         if facts.is_symlink() {
@@ -74,13 +122,29 @@ impl Memory {
         if !facts.is_file() {
             return 0;
         }
-        let stamp = stamp(facts);
+        let stamp = stamp(facts, at_ms);
         let hash = match self.known.get(path) {
-            Some((known, hash)) if *known == stamp => *hash,
-            _ => hash_file(path, facts).unwrap_or_else(|| hash_of(&stamp)),
+            Some((known, hash)) if Some(known) == stamp.as_ref() => *hash,
+            _ => hash_file(path, facts).unwrap_or_else(|| unread(facts)),
         };
-        seen.insert(path.to_owned(), (stamp, hash));
+        if let Some(stamp) = stamp {
+            seen.insert(path.to_owned(), (stamp, hash));
+        }
         hash
+    }
+}
+
+fn unread(facts: &Metadata) -> u64 {
+    hash_of(&(facts.len(), facts.mtime(), facts.mtime_nsec(), facts.ino()))
+}
+
+fn tell<E>(told: &mut Option<Vec<Found>>, path: Result<&Path, E>, facts: Metadata) {
+    match (told.as_mut(), path) {
+        (Some(list), Ok(path)) if list.len() < MAX_TOLD => list.push(Found {
+            path: path.to_owned(),
+            facts,
+        }),
+        _ => *told = None,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::store::driver::Sql;
 use crate::store::iterations;
 use crate::store::restore_points::{self, Ground as Where, NewPoint, RestorePoint};
 use crate::store::sessions::Session;
-use crate::workspace::git::{self, Ground, Moment, Tool};
+use crate::workspace::git::{self, Ground, Moment, Recall, Tool};
 use crate::workspace::places::{self, shadow_of};
 use anyhow::Result;
 use serde_json::json;
@@ -34,9 +34,14 @@ pub struct Kept {
 
 impl Work {
     /// Keeps the state of the workspace as it is now.
-    pub(in crate::engine) async fn keep(&self, occasion: &Occasion) -> Result<Kept> {
+    pub(in crate::engine) async fn keep(
+        &self,
+        occasion: &Occasion,
+        recall: &mut Recall,
+    ) -> Result<Kept> {
         let before = self.last_point().await?;
-        Ok(match self.try_to_keep(occasion, before.as_ref()).await {
+        let kept = self.try_to_keep(occasion, before.as_ref(), recall).await;
+        Ok(match kept {
             Ok(kept) => kept,
             Err(error) => {
                 let problem = format!("{error:#}");
@@ -76,6 +81,7 @@ impl Work {
         &self,
         occasion: &Occasion,
         before: Option<&RestorePoint>,
+        recall: &mut Recall,
     ) -> Result<Kept> {
         let house = &self.house;
         let shadow = shadow_of(&house.state, &self.workspace);
@@ -97,7 +103,7 @@ impl Work {
         let kept_in = if is_own { Where::Own } else { Where::Shadow };
         let since = before.filter(|point| point.ground == kept_in);
         let mask = house.secrets.mask();
-        let recorded = git::record(
+        let recorded = git::record_with(
             &ground,
             &Moment {
                 session: &self.session.id,
@@ -111,6 +117,7 @@ impl Work {
                 mask: &mask,
                 large_bytes: house.config.git.large_file_bytes,
             },
+            recall,
         )
         .await?;
         let head = recorded.facts.head.clone().unwrap_or_default();
@@ -142,7 +149,7 @@ impl Work {
             at_ms: self.session.created_at_ms,
             subject: "What the tasks of the plan have left".to_owned(),
         };
-        let kept = self.keep(&occasion).await?;
+        let kept = self.keep(&occasion, &mut Recall::default()).await?;
         let (id, before) = (self.session.id.clone(), self.last_point().await?);
         let Some(point) = kept
             .point

@@ -13,7 +13,7 @@ use crate::store::restore_points::{self, NewPoint, RestorePoint};
 use crate::store::sessions::{self, Fork};
 use crate::store::tasks::Parking;
 use crate::store::workspaces;
-use crate::workspace::git::{self, Prepared, Unprepared, Wanted};
+use crate::workspace::git::{self, Prepared, Recall, Unprepared, Wanted};
 use crate::workspace::letters;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
@@ -229,7 +229,7 @@ impl Work {
             at_ms: self.session.created_at_ms,
             subject: "The state before the first iteration".to_owned(),
         };
-        let kept = self.keep(&occasion).await?;
+        let kept = self.keep(&occasion, &mut Recall::default()).await?;
         let (id, path) = (self.session.id.clone(), self.session.workspace.clone());
         let is_child = self.session.parent_session_id.is_some();
         self.house

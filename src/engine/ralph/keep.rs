@@ -25,20 +25,24 @@ impl Ralph {
             return Ok((Kept::default(), String::new()));
         }
         if self.work.has_repository() {
-            let kept = self.work.keep(&self.occasion(turn, outcome)).await?;
+            let occasion = self.occasion(turn, outcome);
+            let kept = self.work.keep(&occasion, &mut self.recall).await?;
             let mark = match &kept.mark {
                 Some(mark) => mark.clone(),
                 None => self.look_at_tree(),
             };
             return Ok((kept, mark));
         }
-        let mark = self.memory.fingerprint(&self.work.workspace);
+        let mark = self.recall.fingerprint(&self.work.workspace);
         let empty = || Memory::default().fingerprint(Path::new(""));
         let as_before =
             self.kept_mark == Some(mark) || (self.stands_on_nothing() && mark == empty());
         let kept = match as_before {
             true => self.work.keep_unchanged().await?,
-            false => self.work.keep(&self.occasion(turn, outcome)).await?,
+            false => {
+                let occasion = self.occasion(turn, outcome);
+                self.work.keep(&occasion, &mut self.recall).await?
+            }
         };
         self.kept_mark = Some(mark);
         Ok((kept, format!("{mark:016x}")))
@@ -52,7 +56,7 @@ impl Ralph {
     }
 
     fn look_at_tree(&mut self) -> String {
-        format!("{:016x}", self.memory.fingerprint(&self.work.workspace))
+        format!("{:016x}", self.recall.fingerprint(&self.work.workspace))
     }
 
     fn occasion(&self, turn: &UnderWay, outcome: &Outcome) -> Occasion {

@@ -23,7 +23,7 @@ use crate::store::iterations::Iteration;
 use crate::store::restore_points::RestorePoint;
 use crate::store::sessions::Session;
 use crate::store::summaries::Summary;
-use crate::workspace::fingerprint;
+use crate::workspace::git::Recall;
 use anyhow::Result;
 use turn::Begun;
 
@@ -63,7 +63,8 @@ struct Ralph {
     children: Vec<Session>,
     /// The sessions that this one works for.
     above: Vec<Session>,
-    memory: fingerprint::Memory,
+    /// What is known of a plain directory without reading it again.
+    recall: Recall,
     /// What a plain directory looked like when it was kept last.
     kept_mark: Option<u64>,
     /// The state of the workspace that was kept last.
@@ -97,7 +98,7 @@ impl Ralph {
             guidance: Vec::new(),
             children: Vec::new(),
             above: Vec::new(),
-            memory: fingerprint::Memory::default(),
+            recall: Recall::default(),
             kept_mark: None,
             point: None,
             last_number: 0,

@@ -3,7 +3,7 @@
 //! It must not touch the database, nor decide what a session is to do.
 //!
 //! What one turn of an agent did is kept as a point ([`record()`]): `look` says what changed, `choose` what of it is wanted, `stage` puts
-//! it into an index, `references` keep the commit. [`restore()`] goes back to one, [`diff()`] compares two, [`check_out`] starts elsewhere from one. Before
+//! it into an index, `references` keep the commit. Of a plain directory in which all is simple, it is `written` without git. [`restore()`] goes back to one, [`diff()`] compares two, [`check_out`] starts elsewhere from one. Before
 //! the first of them comes [`prepare()`]; parallel tasks have trees ([`add_tree`]) that are merged again ([`merge()`]).
 
 mod choose;
@@ -39,6 +39,7 @@ mod turn;
 mod under_way;
 mod warnings;
 mod worktree;
+mod written;
 
 pub use conclude::{Concluded, conclude_conflict};
 pub use conflict::{abandon_conflict, lay_out_conflict};
@@ -51,10 +52,11 @@ pub use prepare::{
     LOCK_FILE, Prepared, Unprepared, Wanted, adopt, prepare, release_in_place, safety_reference,
 };
 pub use push::{Pushed, push};
-pub use record::{Moment, Recorded, record};
+pub use record::{Moment, Recorded, record, record_with};
 pub use removal::{Removal, remove_tree};
 pub use repository::{DOT_GIT, Foreign, Repository};
 pub use restore::{Point, Restored, restore};
 pub use standing::{Holdings, holdings};
 pub use tool::{Call, GitFailed, Tool};
 pub use worktree::{Tree, add_tree, tree_at, trees};
+pub use written::Recall;

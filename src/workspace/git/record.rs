@@ -10,7 +10,8 @@ use super::seen::Seen;
 use super::since::{self, Known};
 use super::stage::Stage;
 use super::survey::{Survey, survey};
-use super::{under_way, warnings};
+use super::written::{self, Recall};
+use super::{seen, under_way, warnings};
 use crate::model::mask::Mask;
 use anyhow::{Context, Result};
 
@@ -67,7 +68,28 @@ impl Made {
 
 /// Makes a point of the workspace as it is.
 pub async fn record(ground: &Ground, moment: &Moment<'_>) -> Result<Recorded> {
+    record_with(ground, moment, &mut Recall::default()).await
+}
+
+/// The same, with what is remembered of a plain directory from the point before.
+pub async fn record_with(
+    ground: &Ground,
+    moment: &Moment<'_>,
+    recall: &mut Recall,
+) -> Result<Recorded> {
     let ground = &ground.again().await?;
+    let repository = ground.repository();
+    if ground.is_shadow()
+        && let Some(recorded) = written::record(repository, moment, recall).await?
+    {
+        seen::forget_point(repository);
+        let _ = std::fs::remove_file(repository.git_dir().join(TOO_LARGE));
+        return Ok(recorded);
+    }
+    by_git(ground, moment).await
+}
+
+async fn by_git(ground: &Ground, moment: &Moment<'_>) -> Result<Recorded> {
     let repository = ground.repository();
     let seen = match ground {
         Ground::Own(_) => None,
@@ -104,6 +126,22 @@ pub async fn record(ground: &Ground, moment: &Moment<'_>) -> Result<Recorded> {
         seen.keep(commit);
     }
     Ok(recorded)
+}
+
+/// What a point's commit says.
+pub(super) fn message(moment: &Moment<'_>, onto_branch: bool) -> String {
+    let subject = one_line(&moment.subject, moment.mask);
+    let mut message = format!(
+        "{subject}\n\nRalphd-Session: {}\nRalphd-Iteration: {}\n",
+        moment.session, moment.number
+    );
+    if !onto_branch {
+        message.push_str(since::BESIDE);
+    }
+    if let Some(task) = moment.task {
+        message.push_str(&format!("Ralphd-Task: {}\n", one_line(task, moment.mask)));
+    }
+    message
 }
 
 fn unchanged(commit: String) -> Recorded {
@@ -224,23 +262,14 @@ impl Making<'_> {
     async fn commit(&self, tree: &str) -> Result<String> {
         let parents: Vec<&str> = self.survey.look.head.iter().map(String::as_str).collect();
         let at_ms = self.moment.at_ms;
-        commit_tree(self.repository(), tree, &parents, at_ms, self.message()).await
-    }
-
-    fn message(&self) -> String {
-        let moment = self.moment;
-        let subject = one_line(&moment.subject, moment.mask);
-        let mut message = format!(
-            "{subject}\n\nRalphd-Session: {}\nRalphd-Iteration: {}\n",
-            moment.session, moment.number
-        );
-        if !self.onto_branch {
-            message.push_str(since::BESIDE);
-        }
-        if let Some(task) = moment.task {
-            message.push_str(&format!("Ralphd-Task: {}\n", one_line(task, moment.mask)));
-        }
-        message
+        commit_tree(
+            self.repository(),
+            tree,
+            &parents,
+            at_ms,
+            message(self.moment, self.onto_branch),
+        )
+        .await
     }
 
     /// Names it, so that it stays, and moves the branch if it is to move.

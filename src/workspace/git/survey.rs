@@ -31,6 +31,9 @@ pub struct Survey {
 /// Nothing where a plain directory holds too much.
 pub async fn survey(ground: &Ground, mask: &Mask, keep_tracked: bool) -> Result<Option<Survey>> {
     let repository = ground.repository();
+    if ground.is_shadow() {
+        renew_index(repository).await?;
+    }
     let mut entered = Vec::new();
     for _ in 0..MAX_NESTED {
         let look = match look(repository).await {
@@ -60,6 +63,17 @@ pub async fn survey(ground: &Ground, mask: &Mask, keep_tracked: bool) -> Result<
         "more than {MAX_NESTED} repositories inside of each other in {}",
         repository.work_tree().display()
     )
+}
+
+/// The points that were written without git have left no index (`written`): it holds again what the newest point does.
+async fn renew_index(repository: &Repository) -> Result<()> {
+    if repository.git_dir().join("index").exists() {
+        return Ok(());
+    }
+    match repository.head().await? {
+        Some(head) => repository.call(["read-tree", &head]).done().await,
+        None => Ok(()),
+    }
 }
 
 async fn chosen(

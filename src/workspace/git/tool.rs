@@ -70,6 +70,11 @@ impl Tool {
         }
     }
 
+    /// The names of what the configuration says to git.
+    pub(super) fn settings(&self) -> impl Iterator<Item = &str> {
+        self.settings.iter().map(|(name, _)| name.as_str())
+    }
+
     /// A call outside of any repository, such as a clone.
     pub fn call<'a>(&self, directory: &Path, words: impl IntoIterator<Item = &'a str>) -> Call {
         // A repository further up must not have a say.

@@ -13,4 +13,5 @@ mod pushing;
 mod recording;
 mod restoring;
 mod trees;
+mod written;
 mod yard;
