@@ -35,7 +35,7 @@ use dashboard::Dashboard;
 use feed::Feed;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes, Incoming};
-use hyper::header::{ALLOW, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{ACCEPT, ALLOW, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use problem::Problem;
 use reply::{Reply, ReplyBody};
@@ -106,7 +106,10 @@ impl Api {
                 .as_ref()
                 .ok()
                 .map(|(route, _)| (&route.method, route.path));
-            let page = found.as_ref().is_ok_and(|(route, _)| route.page);
+            let page = match &found {
+                Ok((route, _)) => route.page,
+                Err(_) => is_for_a_browser(request.headers()),
+            };
             let wanted = request.uri().clone();
             let reply = self.route(request, peer).await;
             let reply = reply.unwrap_or_else(|problem| match page {
@@ -263,6 +266,12 @@ fn query_of(query: &str, route: &Route) -> Result<Vec<(String, String)>, Problem
         }
     }
     Ok(given)
+}
+
+/// Whoever reads the answer would rather have a page.
+fn is_for_a_browser(headers: &HeaderMap) -> bool {
+    let wanted = headers.get(ACCEPT).and_then(|wanted| wanted.to_str().ok());
+    wanted.is_some_and(|wanted| wanted.contains("text/html"))
 }
 
 /// From this very machine, and not passed on for somebody else by a proxy on it.

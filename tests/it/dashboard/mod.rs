@@ -6,6 +6,7 @@ mod looks;
 mod people;
 mod places;
 mod showcase;
+mod wire;
 
 /// Paints as it is let, asks for a colour in between, and leaves a handoff.
 const PAINTER: &str = r#"mkdir -p state
