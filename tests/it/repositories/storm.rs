@@ -3,7 +3,7 @@
 
 use super::parallel::{WORKER, assert_no_trees, request};
 use super::{assert_sound, branch_of, git, repository};
-use crate::support::{Daemon, Site};
+use crate::support::{Daemon, Site, wait_for};
 use std::time::Duration;
 
 /// Overrides how often the daemon is killed: `RALPHD_TEST_KILLS=200 cargo test repositories::storm`.
@@ -70,6 +70,13 @@ fn nothing_is_lost_stuck_or_left_through_a_storm_of_kills() {
         daemon.spawn_again();
     }
     daemon.wait_until_ready();
+    // One after the other, in whatever order: many of them take longer than anybody would wait for one.
+    for number in 1..=names.len() as i64 {
+        wait_for(&format!("the end of {number} sessions"), || {
+            let ended = "SELECT count(*) FROM sessions WHERE ended_at_ms IS NOT NULL";
+            (daemon.count(ended) >= number).then_some(())
+        });
+    }
     for name in &names {
         let session = daemon.ended(name);
         assert_eq!(session.ending(), ("completed", "completed"), "{session:?}");
