@@ -94,20 +94,28 @@ impl Pulse {
         while self.sender.receiver_count() > 0 {
             match tokio::time::timeout(AT_MOST_EVERY, watcher.next()).await {
                 Err(_) => continue,
-                // What happened just now is told at once, and what follows within the second together.
+                // What happened after a silence is told at once.
                 Ok(Ok(tidings)) => self.ring(of(&tidings)),
                 Ok(Err(_)) => break,
             }
-            let Ok(later) = gather(&mut watcher).await else {
+            if self.ring_together(&mut watcher).await.is_err() {
                 break;
-            };
-            if !later.is_empty() {
-                self.ring(of(&later));
             }
         }
         if self.sender.receiver_count() > 0 {
             tokio::time::sleep(RETRY).await;
             self.somebody.notify_one();
+        }
+    }
+
+    /// Rings for what happens within each second together, until there is silence for so long.
+    async fn ring_together(&self, watcher: &mut Watcher) -> Result<()> {
+        loop {
+            let gathered = gather(watcher).await?;
+            if gathered.is_empty() {
+                return Ok(());
+            }
+            self.ring(of(&gathered));
         }
     }
 
