@@ -1,4 +1,4 @@
-//! The one place that reads the wall clock and makes ids.
+//! The one place that reads the wall clock, knows the local time and makes ids.
 //! Decisions must not call it: they get the time as a value.
 
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -4,8 +4,19 @@
 pub mod file;
 
 use crate::model::mask::{Mask, is_secret_name};
+use anyhow::{Result, bail};
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError, RwLock};
+
+/// A word of so many random bytes that nobody can guess.
+pub fn random_word(bytes: usize) -> Result<String> {
+    use ring::rand::{SecureRandom, SystemRandom};
+    let mut random = vec![0; bytes];
+    if SystemRandom::new().fill(&mut random).is_err() {
+        bail!("the system has no random numbers");
+    }
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
 
 /// Keys that were read from files: the newest of them, for a key that changes every hour must not slow down everything for ever.
 const MAX_LEARNED: usize = 256;

@@ -116,6 +116,17 @@ pub fn long(state: &Path, count: usize, log: &Path) -> String {
          SELECT 'turn-' || n, (SELECT id FROM sessions), (SELECT id FROM tasks), n + 1, 'unfinished', 1, 0, OBJECTIVE, '/logs/0001.prompt.md', '{log}', 1700000000001 + n, 1700000000002 + n"
         ),
     );
+    // What each of them changed: twenty files.
+    let file = r#"{"path":"src/somewhere/in/the/module.rs","added":10,"removed":2}"#;
+    let facts = format!(r#"{{"file_count":20,"files":[{}]}}"#, [file; 20].join(","));
+    insert(
+        &connection,
+        count,
+        &format!(
+            "INSERT INTO restore_points (session_id, number, after_number, ground, place, commit_id, facts, remarks, iteration_count, at_ms)
+         SELECT (SELECT id FROM sessions), n, n - 1, 'own', '/workspaces/run/1', printf('%040x', n), '{facts}', '[]', n, 1700000000000 + n"
+        ),
+    );
     finish(&connection);
     connection
         .query_row("SELECT id FROM sessions", [], |row| row.get(0))

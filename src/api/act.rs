@@ -12,6 +12,7 @@ use crate::model::session::Trigger;
 use crate::model::token::Scope;
 use crate::report::standing::Standing;
 use crate::store::driver::Sql;
+use crate::store::sessions::Created;
 use crate::store::{guidance, humans, sessions};
 use crate::trigger::{again, answer as answers};
 use futures_util::future::BoxFuture;
@@ -233,17 +234,28 @@ fn begin_again(
     same_workspace: bool,
 ) -> BoxFuture<'static, Result<Reply, Problem>> {
     Box::pin(async move {
-        let given = call.part().to_owned();
-        let read = api.house.store.read(move |sql| again::ended(sql, &given));
-        let ended = read.await?;
         call.expect_json()?;
         let changes = match call.body_text()?.trim() {
             "" => Request::default(),
             text => Request::changes_from_json(text)?,
         };
-        let request = changes.overlay(&again::request(&ended)?);
-        let request = with_key(request, &call)?;
-        let origin = again::origin(ended, same_workspace, Trigger::Api);
-        Ok(accepted(&admit(&api, request, origin).await?))
+        let changes = with_key(changes, &call)?;
+        let created = again(&api, call.part(), changes, same_workspace).await?;
+        Ok(accepted(&created))
     })
+}
+
+/// Begins an ended session again, with these keys over its request.
+pub async fn again(
+    api: &Api,
+    given: &str,
+    changes: Request,
+    same_workspace: bool,
+) -> Result<Created, Problem> {
+    let given = given.to_owned();
+    let read = api.house.store.read(move |sql| again::ended(sql, &given));
+    let ended = read.await?;
+    let request = changes.overlay(&again::request(&ended)?);
+    let origin = again::origin(ended, same_workspace, Trigger::Api);
+    admit(api, request, origin).await
 }

@@ -23,8 +23,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// How long a client is asked to wait before it comes back, in milliseconds.
-const COME_BACK: &[u8] = b"retry: 2000\n\n";
-const SIGN_OF_LIFE: &[u8] = b": alive\n\n";
+pub const COME_BACK: &[u8] = b"retry: 2000\n\n";
+/// What a silent stream says.
+pub const SIGN_OF_LIFE: &[u8] = b": alive\n\n";
 
 pub fn routes() -> Vec<Route> {
     let stream = |path, name, summary, action| {

@@ -10,6 +10,7 @@ use crate::clock::{new_id, now_ms};
 use crate::model::id::short;
 use crate::model::token::{Scope, Token};
 use crate::queue::wake;
+use crate::secrets::random_word;
 use crate::store::tokens;
 use anyhow::{Result, bail};
 use serde_json::json;
@@ -28,7 +29,7 @@ pub fn token(desk: Desk, verb: TokenVerb) -> Result<Exit> {
 }
 
 fn make(desk: &Desk, wanted: NewToken) -> Result<Exit> {
-    let secret = random()?;
+    let secret = format!("{PREFIX}{}", random_word(RANDOM_BYTES)?);
     let now = now_ms();
     let scopes = match wanted.scope.is_empty() {
         true => Scope::ALL.to_vec(),
@@ -60,16 +61,6 @@ fn make(desk: &Desk, wanted: NewToken) -> Result<Exit> {
         );
     }
     Ok(Exit::Done)
-}
-
-fn random() -> Result<String> {
-    use ring::rand::{SecureRandom, SystemRandom};
-    let mut bytes = [0; RANDOM_BYTES];
-    if SystemRandom::new().fill(&mut bytes).is_err() {
-        bail!("the system has no random numbers to make a token of");
-    }
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("{PREFIX}{digits}"))
 }
 
 fn list(desk: &Desk) -> Result<Exit> {

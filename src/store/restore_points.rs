@@ -6,6 +6,7 @@ use super::query;
 use crate::model::words::words;
 use anyhow::{Result, bail};
 use serde_json::{Value as Json, json};
+use std::collections::HashSet;
 
 words! {
     /// Where the commit of a point is.
@@ -104,7 +105,8 @@ pub fn find(sql: &mut dyn Sql, session: &str, number: Option<i64>) -> Result<Res
     Ok(point)
 }
 
-fn current(sql: &mut dyn Sql, session: &str) -> Result<Option<RestorePoint>> {
+/// The point that a session goes on from, if any of it was kept.
+pub fn current(sql: &mut dyn Sql, session: &str) -> Result<Option<RestorePoint>> {
     let row = sql.row(query!("restore_points_current"), values![session])?;
     row.as_ref().map(from_row).transpose()
 }
@@ -125,6 +127,12 @@ impl std::error::Error for NoPoint {}
 pub fn of_session(sql: &mut dyn Sql, session: &str) -> Result<Vec<RestorePoint>> {
     let rows = sql.rows(query!("restore_points_of_session"), values![session])?;
     rows.iter().map(from_row).collect()
+}
+
+/// The numbers of the points that are not like the one before them.
+pub fn changing(sql: &mut dyn Sql, session: &str) -> Result<HashSet<i64>> {
+    let rows = sql.rows(query!("restore_points_changing"), values![session])?;
+    rows.iter().map(|row| row.int("number")).collect()
 }
 
 /// The newest point of a session in one directory that it goes on from.

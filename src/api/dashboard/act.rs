@@ -3,7 +3,7 @@
 use super::form::Form;
 use super::page::see_other;
 use crate::api::Api;
-use crate::api::act::some_words;
+use crate::api::act::{again, some_words};
 use crate::api::call::Call;
 use crate::api::problem::Problem;
 use crate::api::reply::Reply;
@@ -15,7 +15,7 @@ use crate::model::session::Trigger;
 use crate::model::token::Scope;
 use crate::store::driver::Sql;
 use crate::store::{guidance, humans, restore_points, sessions};
-use crate::trigger::{again, answer, fork};
+use crate::trigger::{answer, fork};
 use futures_util::future::BoxFuture;
 use hyper::Method;
 use std::sync::Arc;
@@ -126,15 +126,8 @@ fn begin_again(
 ) -> BoxFuture<'static, Result<Reply, Problem>> {
     Box::pin(async move {
         Form::of(&call)?;
-        let given = call.part().to_owned();
-        let ended = api
-            .house
-            .store
-            .read(move |sql| again::ended(sql, &given))
-            .await?;
-        let request = again::request(&ended)?;
-        let origin = again::origin(ended, same_workspace, Trigger::Api);
-        Ok(page_of(admit(&api, request, origin).await?.id()))
+        let created = again(&api, call.part(), Request::default(), same_workspace);
+        Ok(page_of(created.await?.id()))
     })
 }
 

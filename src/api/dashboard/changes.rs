@@ -50,8 +50,9 @@ async fn changes(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
     };
     let house = &api.house;
     let (session, before, after) = house.store.read(find).await?;
-    let left = ground::of_point(&house.git, &house.state, &session, &before).await?;
-    let right = ground::of_point(&house.git, &house.state, &session, &after).await?;
+    let left = ground::of_point(&house.git, &house.state, &session, &before).await;
+    let right = ground::of_point(&house.git, &house.state, &session, &after).await;
+    let (left, right) = (left.map_err(gone)?, right.map_err(gone)?);
     let sides = (
         (&left, before.commit_id.as_str()),
         (&right, after.commit_id.as_str()),
@@ -76,6 +77,11 @@ async fn changes(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
         },
     };
     api.page(&call, StatusCode::OK, &page)
+}
+
+/// A workspace may be removed and its session stay.
+fn gone(error: anyhow::Error) -> Problem {
+    Problem::not_found(format!("the changes cannot be told: {error:#}"))
 }
 
 /// A line, and what kind of line it is.

@@ -146,7 +146,7 @@ fn choices(shape: &Json) -> Vec<String> {
 }
 
 /// `budget.tool_calls` as `Budget: tool calls`.
-fn label(key: &str) -> String {
+pub fn label(key: &str) -> String {
     let mut words = key.replace('.', ": ").replace('_', " ");
     if let Some(first) = words.get_mut(..1) {
         first.make_ascii_uppercase();

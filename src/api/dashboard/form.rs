@@ -4,7 +4,6 @@
 use crate::api::auth::{TOKEN_COOKIE, cookie, hash};
 use crate::api::call::{Call, unsupported};
 use crate::api::problem::Problem;
-use anyhow::Result;
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
 
@@ -13,7 +12,6 @@ pub const FORM_COOKIE: &str = "ralphd_form";
 /// The hidden field.
 pub const PROOF: &str = "proof";
 const FORM: &str = "application/x-www-form-urlencoded";
-const RANDOM_BYTES: usize = 16;
 
 /// The fields of a form, as they were filled in.
 pub struct Form(Vec<(String, String)>);
@@ -36,7 +34,7 @@ impl Form {
             (Some(expected), Some(given)) if expected == given => Ok(form),
             _ => Err(Problem::new(
                 StatusCode::FORBIDDEN,
-                "this form was not sent from a page of this dashboard, or it is too old; go back, load the page again and repeat it",
+                "this form was not sent from a page of this dashboard, or its cookie is gone; allow cookies, go back, load the page again and repeat it",
             )),
         }
     }
@@ -58,16 +56,6 @@ impl Form {
 pub fn proof(kept: &str, headers: &HeaderMap) -> String {
     let token = cookie(headers, TOKEN_COOKIE).unwrap_or_default();
     hash(&format!("ralphd form\n{kept}\n{token}"))
-}
-
-/// A random word that nobody can guess.
-pub fn random_word() -> Result<String> {
-    use ring::rand::{SecureRandom, SystemRandom};
-    let mut bytes = [0; RANDOM_BYTES];
-    if SystemRandom::new().fill(&mut bytes).is_err() {
-        anyhow::bail!("the system gives no random numbers");
-    }
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]

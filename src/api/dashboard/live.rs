@@ -4,6 +4,7 @@
 use crate::api::Api;
 use crate::api::auth::Caller;
 use crate::api::call::Call;
+use crate::api::events::{COME_BACK, SIGN_OF_LIFE};
 use crate::api::feed::{Feed, Tiding, Watcher};
 use crate::api::problem::Problem;
 use crate::api::reply::Reply;
@@ -29,8 +30,6 @@ const RETRY: Duration = Duration::from_secs(1);
 /// Rings that a page may miss before it is simply told to look.
 const RINGS: usize = 8;
 const CHANGED: &[u8] = b"event: change\ndata: \n\n";
-const COME_BACK: &[u8] = b"retry: 2000\n\n";
-const SIGN_OF_LIFE: &[u8] = b": alive\n\n";
 
 /// What has changed.
 #[derive(Clone)]
@@ -108,15 +107,16 @@ impl Pulse {
         }
     }
 
-    /// Rings for what happens within each second together, until there is silence for so long.
+    /// Rings for what happens within each second together, until there is silence for so long, or nobody to ring for.
     async fn ring_together(&self, watcher: &mut Watcher) -> Result<()> {
-        loop {
+        while self.sender.receiver_count() > 0 {
             let gathered = gather(watcher).await?;
             if gathered.is_empty() {
-                return Ok(());
+                break;
             }
             self.ring(of(&gathered));
         }
+        Ok(())
     }
 
     fn watch(&self) -> broadcast::Receiver<Ring> {

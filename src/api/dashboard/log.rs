@@ -125,7 +125,7 @@ fn read_piece(
 }
 
 /// The iteration that a call names, or the newest.
-async fn iteration_of(api: &Api, call: &Call) -> Result<(String, Option<Iteration>), Problem> {
+async fn iteration_of(api: &Api, call: &Call) -> Result<(String, Iteration), Problem> {
     let number = call.number("iteration", 1..=i64::MAX)?;
     let given = call.part().to_owned();
     let read = api.house.store.read(move |sql| {
@@ -140,7 +140,11 @@ async fn iteration_of(api: &Api, call: &Call) -> Result<(String, Option<Iteratio
         };
         Ok((id, found))
     });
-    Ok(read.await?)
+    let (id, found) = read.await?;
+    found.map(|found| (id.clone(), found)).ok_or_else(|| {
+        let which = number.map_or("yet".to_owned(), |number| number.to_string());
+        Problem::not_found(format!("session {id} has no iteration {which}"))
+    })
 }
 
 #[derive(Serialize)]
@@ -153,9 +157,6 @@ struct LogView {
 async fn older(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
     let before = call.number("before", 0..=i64::MAX)?.map(i64::unsigned_abs);
     let (id, found) = iteration_of(&api, &call).await?;
-    let Some(found) = found else {
-        return Err(Problem::not_found("there is no such iteration"));
-    };
     let view = LogView {
         id,
         iteration: found.number,
@@ -178,9 +179,6 @@ async fn newer(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
         .unwrap_or(0)
         .unsigned_abs();
     let (_, found) = iteration_of(&api, &call).await?;
-    let Some(found) = found else {
-        return Err(Problem::not_found("there is no such iteration"));
-    };
     Ok(Reply::ok(&piece(&found, None, Some(after)).await?))
 }
 

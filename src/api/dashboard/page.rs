@@ -2,7 +2,7 @@
 //! text, and refusals as pages.
 
 use super::Dashboard;
-use super::form::{FORM_COOKIE, proof, random_word};
+use super::form::{FORM_COOKIE, proof};
 use crate::api::Api;
 use crate::api::auth::{Caller, cookie};
 use crate::api::call::Call;
@@ -10,6 +10,7 @@ use crate::api::problem::Problem;
 use crate::api::reply::Reply;
 use crate::model::harmless::harmless_lines;
 use crate::model::token::Scope;
+use crate::secrets::random_word;
 use anyhow::{Context, Result};
 use http_body_util::Full;
 use hyper::header::{HeaderName, HeaderValue, LOCATION, SET_COOKIE};
@@ -30,6 +31,7 @@ const LIVE: &str = "x-live";
 /// Open pages that look again after the same ring and within this time are shown the same.
 const KEPT_FOR: Duration = Duration::from_secs(1);
 const MAX_KEPT: usize = 64;
+const RANDOM_BYTES: usize = 16;
 
 macro_rules! template {
     ($($name:literal),*) => { [$(($name, include_str!(concat!("html/", $name)))),*] };
@@ -133,7 +135,7 @@ impl Kept {
     pub fn new() -> Result<Self> {
         Ok(Self {
             pages: Mutex::default(),
-            placeholder: random_word()?,
+            placeholder: random_word(RANDOM_BYTES)?,
         })
     }
 }
@@ -154,7 +156,7 @@ impl Api {
         let known = cookie(&call.headers, FORM_COOKIE);
         let kept = match &known {
             Some(kept) => kept.clone(),
-            None => random_word()?,
+            None => random_word(RANDOM_BYTES)?,
         };
         let visitor = Visitor::of(call, &kept);
         let reply = html(status, self.dashboard.frame(page, Some(&visitor))?);
@@ -175,10 +177,7 @@ impl Api {
         let kept = cookie(&call.headers, FORM_COOKIE).unwrap_or_default();
         let visitor = Visitor::of(call, &kept);
         let Kept { pages, placeholder } = &self.dashboard.kept;
-        let key = format!(
-            "{of}\n{:?}{}{}",
-            visitor.name, visitor.may_submit, visitor.may_act
-        );
+        let key = format!("{of}\n{} {}", visitor.may_submit, visitor.may_act);
         let mut pages = pages.lock().await;
         let ring = self.dashboard.pulse.rings();
         if let Some(kept) = pages.get(&key).filter(|kept| kept.holds(ring)) {

@@ -139,7 +139,9 @@ fn named(api: &Api, call: &Call) -> Result<Schedule, Problem> {
 async fn run(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
     Form::of(&call)?;
     let schedule = named(&api, &call)?;
-    let (request, origin) = schedule.extra_request(api.house.config.inbox.max_bytes)?;
+    let request = schedule.extra_request(api.house.config.inbox.max_bytes);
+    // It may be in a file that is not there, or not readable.
+    let (request, origin) = request.map_err(|error| Problem::unfit(format!("{error:#}")))?;
     let created = admit(&api, request, origin).await?;
     Ok(see_other(&format!("/sessions/{}", created.id())))
 }

@@ -1,7 +1,8 @@
 //! The page of one session: how it stands, what it asks, its plan, its iterations and what came of them. It only looks; `view` is what
-//! is told of it, `iterations` its turns on a time line.
+//! is told of it, `iterations` its turns on a time line, `people` what it asks of them and what they can do.
 
 mod iterations;
+mod people;
 mod view;
 
 use super::page::{Page, is_live};

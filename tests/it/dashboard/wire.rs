@@ -125,6 +125,44 @@ fn where_nothing_is_browsers_get_a_page_and_programs_a_problem() {
 }
 
 #[test]
+fn what_is_not_there_is_named() {
+    let schedule = "[[schedules]]\nname = 'yearly'\ncron = '0 0 1 1 *'\nrequest = 'nowhere.md'\n";
+    let worker = "touch done; echo TASK_COMPLETE";
+    let daemon = Daemon::start(Site::with_worker(worker).configure(schedule));
+    let http = daemon.http();
+    daemon.drop_file("door.md", "Paint the door.");
+    let session = daemon.ended("door");
+    let page = |rest: &str| http.get(&format!("/sessions/{}{rest}", session.id));
+    let changes = page("/changes?iteration=1");
+    assert_eq!(changes.status, 200);
+    assert!(changes.body.contains("done"), "{}", changes.body);
+    std::fs::remove_dir_all(&session.workspace).unwrap();
+    let front = http.get("/schedules");
+    let browser = http.with("cookie", cookie_of(&front));
+    let proof = format!("proof={}", proof_in(&front.body));
+    for (answer, status, words) in [
+        (page("/changes?iteration=1"), 404, "is gone"),
+        (page("/changes?iteration=7"), 404, "has no point 7"),
+        (page("/log?iteration=7"), 404, "has no iteration 7"),
+        (page("?before=x"), 422, "before: must be"),
+        (
+            posts(&browser, "/schedules/yearly/run", &proof),
+            422,
+            "nowhere.md",
+        ),
+        (
+            posts(&browser, "/schedules/daily/run", &proof),
+            404,
+            "daily",
+        ),
+        (http.get("/?status=sleeping"), 422, "sleeping"),
+    ] {
+        assert_eq!(answer.status, status, "{}", answer.body);
+        assert!(answer.body.contains(words), "{words}: {}", answer.body);
+    }
+}
+
+#[test]
 fn an_open_page_is_told_and_then_shown_the_newest() {
     let daemon = Daemon::start(Site::with_worker(ENDLESS));
     let http = daemon.http();

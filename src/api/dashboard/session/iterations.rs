@@ -5,9 +5,9 @@ use crate::model::amount::{duration, money};
 use crate::model::harmless::{cut, harmless, last_line};
 use crate::report::wording::{exit_in_words, taker, verdict_in_words, verify_in_words};
 use crate::store::iterations::Iteration;
-use crate::store::restore_points::RestorePoint;
 use crate::store::tasks::Assignment;
 use serde::Serialize;
+use std::collections::HashSet;
 
 const MAX_WORDS_CHARS: usize = 200;
 /// The strip is so many units wide; none is narrower than can be seen.
@@ -42,7 +42,7 @@ impl Turn {
         turn: &Iteration,
         own: &str,
         planned: &[Assignment],
-        points: &[RestorePoint],
+        changing: &HashSet<i64>,
         now_ms: i64,
     ) -> Self {
         let (verdict, style) = verdict_in_words(turn);
@@ -72,20 +72,9 @@ impl Turn {
             cost: turn.cost_usd.map(money),
             calls: turn.tool_call_count,
             words: cut(&last_line(said.unwrap_or_default()), MAX_WORDS_CHARS),
-            changes: changed(points, turn.number),
+            changes: changing.contains(&turn.number),
         }
     }
-}
-
-/// Whether a point differs from the one before it.
-fn changed(points: &[RestorePoint], number: i64) -> bool {
-    let Some(point) = points.iter().find(|point| point.number == number) else {
-        return false;
-    };
-    let before = point
-        .after_number
-        .and_then(|before| points.iter().find(|earlier| earlier.number == before));
-    before.is_some_and(|before| before.commit_id != point.commit_id)
 }
 
 /// Turns side by side, oldest first.

@@ -1,6 +1,8 @@
 //! What the page of a session tells, in words: everything by strangers is harmless from here on.
 
 use super::iterations::{Strip, Turn};
+use super::people::{Actions, Question};
+use crate::api::dashboard::fields::label;
 use crate::api::dashboard::graph::Graph;
 use crate::api::dashboard::list::Row;
 use crate::api::dashboard::log::{Piece, tail};
@@ -11,12 +13,12 @@ use crate::model::event::EventType;
 use crate::model::handoff;
 use crate::model::harmless::{cut, first_line, harmless, harmless_lines};
 use crate::model::id::short;
-use crate::model::session::{Control, SessionState};
+use crate::model::session::SessionState;
 use crate::report::standing::Standing;
 use crate::report::wording::{reason_in_words, task_in_words, worker_of};
 use crate::store::driver::Sql;
 use crate::store::events;
-use crate::store::humans::{self, HumanKind, HumanRequest, HumanStatus};
+use crate::store::humans::{self, HumanRequest, HumanStatus};
 use crate::store::iterations::{self, Iteration};
 use crate::store::restore_points::{self, RestorePoint};
 use crate::store::tasks::{self, Assignment};
@@ -77,30 +79,6 @@ struct Gauge {
 }
 
 #[derive(Serialize)]
-struct Question {
-    is_gate: bool,
-    question: String,
-    error: Option<String>,
-    options: Vec<String>,
-    asked: String,
-    left: String,
-    outcome: String,
-    answer: Option<String>,
-}
-
-/// What can be done now.
-#[derive(Serialize)]
-struct Actions {
-    pause: bool,
-    resume: bool,
-    cancel: bool,
-    again: bool,
-    tell: bool,
-    /// The newest point that a fork can start from.
-    fork: Option<i64>,
-}
-
-#[derive(Serialize)]
 struct TaskRow {
     order: i64,
     kind: &'static str,
@@ -132,7 +110,10 @@ impl SessionView {
         let more = turns.len() > PAGE as usize;
         turns.truncate(PAGE as usize);
         let older = turns.last().map(|turn| turn.number).filter(|_| more);
-        let points = restore_points::of_session(sql, id)?;
+        let (newest, changing) = (
+            restore_points::current(sql, id)?,
+            restore_points::changing(sql, id)?,
+        );
         let planned = match standing.planned {
             Some(_) => tasks::for_people(sql, id)?,
             None => Vec::new(),
@@ -166,7 +147,7 @@ impl SessionView {
             answer: answer(&standing),
             question: open.first().map(|asked| question(asked)),
             earlier_questions: earlier.into_iter().map(question).collect(),
-            actions: Actions::of(&standing, &points),
+            actions: Actions::of(&standing, newest.as_ref()),
             agents: agents.to_vec(),
             gauges: gauges(sql, &standing, now_ms)?,
             plan_summary: plan_summary(&standing),
@@ -176,7 +157,7 @@ impl SessionView {
             strip: Strip::of(&turns, now_ms),
             turns: turns
                 .iter()
-                .map(|turn| Turn::of(turn, &session.agent, &planned, &points, now_ms))
+                .map(|turn| Turn::of(turn, &session.agent, &planned, &changing, now_ms))
                 .collect(),
             older,
             newest: before.is_none(),
@@ -186,7 +167,7 @@ impl SessionView {
                 .collect(),
             log: None,
             handoff: handoff_of(&turns),
-            facts: facts_of(points.last()),
+            facts: facts_of(newest.as_ref()),
             last,
         })
     }
@@ -200,7 +181,8 @@ impl SessionView {
     }
 }
 
-fn long(text: &str) -> String {
+/// Text that may be long, made harmless and kept from being endless.
+pub fn long(text: &str) -> String {
     cut(&harmless_lines(text.trim()), MAX_TEXT_CHARS)
 }
 
@@ -296,12 +278,8 @@ fn gauges(sql: &mut dyn Sql, standing: &Standing, now_ms: i64) -> Result<Vec<Gau
     }];
     let at_ms = session.ended_at_ms.unwrap_or(now_ms);
     for (kind, used, limit) in budgets::of_session(sql, &session.id, at_ms)? {
-        let mut name = kind.as_str().replace('_', " ");
-        if let Some(first) = name.get_mut(..1) {
-            first.make_ascii_uppercase();
-        }
         gauges.push(Gauge {
-            name,
+            name: label(kind.as_str()),
             words: budget::in_words(kind, used, limit),
             used,
             limit,
@@ -326,42 +304,6 @@ fn facts_of(point: Option<&RestorePoint>) -> Vec<String> {
     lines.extend(facts.lines());
     lines.extend(point.remarks.iter().cloned());
     lines.iter().map(|line| harmless_lines(line)).collect()
-}
-
-impl Question {
-    fn of(asked: &HumanRequest, now_ms: i64) -> Self {
-        Self {
-            is_gate: asked.kind == HumanKind::Gate,
-            question: long(&asked.question),
-            error: asked.error.as_deref().map(long),
-            options: asked
-                .options
-                .iter()
-                .map(|option| harmless_lines(option))
-                .collect(),
-            asked: local_time(asked.asked_at_ms),
-            left: duration(asked.expires_at_ms - now_ms),
-            outcome: asked.status.to_string(),
-            answer: asked.answer.as_deref().map(long),
-        }
-    }
-}
-
-impl Actions {
-    fn of(standing: &Standing, points: &[RestorePoint]) -> Self {
-        let session = &standing.session;
-        let ended = session.status.is_terminal();
-        let pausing = matches!(session.control, Some(Control::Pause | Control::PauseNow));
-        let paused = session.status == SessionState::Paused;
-        Self {
-            pause: !ended && !paused && session.control.is_none(),
-            resume: paused || (pausing && !ended),
-            cancel: !ended,
-            again: ended,
-            tell: !ended,
-            fork: points.last().map(|point| point.number),
-        }
-    }
 }
 
 impl TaskRow {
