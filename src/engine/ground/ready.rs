@@ -83,6 +83,11 @@ impl Work {
         }
         // The agent before may have removed its own floor.
         crate::workspace::prepare(&self.workspace)?;
+        if self.claim.number > 1
+            && let Some(main) = self.main_repository().await?
+        {
+            git::open_left_locks(&main).await;
+        }
         match super::works_in_a_tree(self) {
             true => match self.enter_tree().await {
                 Ok(()) => Ok(Ok(())),

@@ -326,6 +326,16 @@ pub(in crate::engine) fn make_room(sql: &mut dyn Sql, session: &str) -> Result<(
 
 /// Ends a turn that an earlier claimant left under way and that nobody wants any more.
 pub(super) async fn end_turn(house: &House, claim: &Claim, iteration: &str) -> Result<()> {
+    end_processes(house, iteration).await?;
+    let claim = claim.clone();
+    house
+        .store
+        .write(move |sql| abandon(sql, &claim, now_ms()))
+        .await
+}
+
+/// Ends what runs for a turn.
+pub(super) async fn end_processes(house: &House, iteration: &str) -> Result<()> {
     for turn in [
         crate::engine::summary_turn(iteration),
         crate::engine::verify_turn(iteration),
@@ -336,9 +346,10 @@ pub(super) async fn end_turn(house: &House, claim: &Claim, iteration: &str) -> R
         supervisor.end(&record).await?;
         process::forget(&record)?;
     }
-    let (session, task) = (claim.session_id.clone(), claim.task_id.clone());
-    house
-        .store
-        .write(move |sql| iterations::abandon(sql, &session, &task, Verdict::Cancelled, now_ms()))
-        .await
+    Ok(())
+}
+
+pub(super) fn abandon(sql: &mut dyn Sql, claim: &Claim, at_ms: i64) -> Result<()> {
+    let (session, task) = (&claim.session_id, &claim.task_id);
+    iterations::abandon(sql, session, task, Verdict::Cancelled, at_ms)
 }

@@ -94,40 +94,15 @@ impl Work {
                 Ok(turn) => turn,
                 Err(stop) => return Ok(refused(stop)),
             };
-            let outcome = self.take(question, &turn).await?;
-            let said = match said(&outcome) {
-                Ok(()) => (question.read)(&outcome.final_text),
-                Err(verdict) => {
-                    let end = outcome.end;
-                    // In the row as well: by it the next daemon knows how often that was so.
-                    let failure = match verdict {
-                        Verdict::Cancelled => None,
-                        _ => Some(outcome.failure.clone().unwrap_or_else(|| silence(end))),
-                    };
-                    self.record(&turn, outcome, verdict, failure.clone())
-                        .await?;
-                    let history: Vec<&Iteration> = history
-                        .iter()
-                        .filter(|past| is_turn_of(past, question.role))
-                        .collect();
-                    return Ok(self.without_words(verdict, end, failure, &history));
-                }
-            };
-            match said {
-                Ok(answer) => {
-                    self.record(&turn, outcome, Verdict::Promised, None).await?;
-                    return Ok(Consulted::Answer(answer));
-                }
-                Err(wrong) => {
-                    let failure = Failure {
-                        class: FailureClass::Other,
-                        detail: wrong.clone(),
-                        reset_at_ms: None,
-                    };
-                    self.record(&turn, outcome, Verdict::Unfinished, Some(failure))
-                        .await?;
-                    problem = Some(wrong);
-                }
+            let outcome = self
+                .take(&turn, question.in_workspace, question.schema.clone())
+                .await?;
+            match self
+                .hear(question.role, question.read, &turn, outcome, &history)
+                .await?
+            {
+                Ok(consulted) => return Ok(consulted),
+                Err(wrong) => problem = Some(wrong),
             }
         }
         let role = question.role;
@@ -136,6 +111,60 @@ impl Work {
             problem.unwrap_or_default()
         );
         Ok(Consulted::Failed(Trouble::new(ErrorClass::Format, message)))
+    }
+
+    /// What came of a turn, or what is wrong with its answer.
+    async fn hear<T>(
+        &mut self,
+        role: Role,
+        read: &(dyn Fn(&str) -> Result<T, String> + Sync),
+        turn: &Turn,
+        outcome: Outcome,
+        history: &[Iteration],
+    ) -> Result<Result<Consulted<T>, String>> {
+        if let Err(verdict) = said(&outcome) {
+            let end = outcome.end;
+            // In the row as well: by it the next daemon knows how often that was so.
+            let failure = match verdict {
+                Verdict::Cancelled => None,
+                _ => Some(outcome.failure.clone().unwrap_or_else(|| silence(end))),
+            };
+            self.record(turn, outcome, verdict, failure.clone()).await?;
+            let history: Vec<&Iteration> = history
+                .iter()
+                .filter(|past| is_turn_of(past, role))
+                .collect();
+            return Ok(Ok(self.without_words(verdict, end, failure, &history)));
+        }
+        match read(&outcome.final_text) {
+            Ok(answer) => {
+                self.record(turn, outcome, Verdict::Promised, None).await?;
+                Ok(Ok(Consulted::Answer(answer)))
+            }
+            Err(wrong) => {
+                let failure = Failure {
+                    class: FailureClass::Other,
+                    detail: wrong.clone(),
+                    reset_at_ms: None,
+                };
+                self.record(turn, outcome, Verdict::Unfinished, Some(failure))
+                    .await?;
+                Ok(Err(wrong))
+            }
+        }
+    }
+
+    /// Sees a turn of the role through at which an earlier claimant left it in the workspace, whatever it says; nothing where there is none.
+    pub async fn see_through(&mut self, role: Role) -> Result<Option<Consulted<()>>> {
+        let history = self.past_turns().await?;
+        let Some(left) = left_in(&history).filter(|left| is_turn_of(left, role)) else {
+            return Ok(None);
+        };
+        let turn = turn_of(left, self.role_agent(role));
+        let outcome = self.take(&turn, true, None).await?;
+        let any = |_: &str| Ok(());
+        let heard = self.hear(role, &any, &turn, outcome, &history).await?;
+        Ok(heard.ok())
     }
 
     async fn past_turns(&self) -> Result<Vec<Iteration>> {
@@ -153,7 +182,7 @@ impl Work {
         history: &[Iteration],
         problem: Option<&str>,
     ) -> Result<Result<Turn, Stop>> {
-        if let Some(left) = history.last().filter(|last| last.ended_at_ms.is_none()) {
+        if let Some(left) = left_in(history) {
             if is_turn_of(left, question.role) {
                 return Ok(Ok(turn_of(left, self.role_agent(question.role))));
             }
@@ -223,18 +252,23 @@ impl Work {
             .await
     }
 
-    async fn take<T>(&self, question: &Question<'_, T>, turn: &Turn) -> Result<Outcome> {
+    async fn take(
+        &self,
+        turn: &Turn,
+        in_workspace: bool,
+        answer_schema: Option<Json>,
+    ) -> Result<Outcome> {
         let agent = self.house.roster.hire(&turn.agent)?;
         let account = Account {
             iteration: turn.id.clone(),
             before: Usage::default(),
             keeps_calls: true,
         };
-        let workspace = match question.in_workspace {
+        let workspace = match in_workspace {
             true => self.workspace.clone(),
             false => turn.room.clone(),
         };
-        if !question.in_workspace {
+        if !in_workspace {
             files::make_private_directory(&turn.room)?;
         }
         let timeout = self.time_within(self.house.config.roles.timeout.into());
@@ -255,7 +289,7 @@ impl Work {
                         timeout,
                         silence: self.mission.silence_timeout,
                         environment: self.mission.environment.clone(),
-                        answer_schema: question.schema.clone(),
+                        answer_schema,
                         stop,
                         reports,
                     }
@@ -311,6 +345,11 @@ impl Work {
         self.house.forget_turn(&turn.id);
         Ok(())
     }
+}
+
+/// The turn that an earlier claimant left under way.
+fn left_in(history: &[Iteration]) -> Option<&Iteration> {
+    history.last().filter(|last| last.ended_at_ms.is_none())
 }
 
 /// How the files of a role's turns are told from those of the loop.

@@ -1,12 +1,13 @@
 //! The ways to leave a claimed task: done, put aside, put to a person, given up, or with the whole session. One transaction each.
 
 use super::Work;
-use super::begin::{room_key, seat_key, takes_seat};
+use super::begin::{abandon, end_processes, room_key, seat_key, takes_seat};
 use crate::clock::{new_id, now_ms};
 use crate::model::session::{Control, EndReason, SessionStep};
 use crate::model::task::TaskStep;
 use crate::store::driver::Sql;
 use crate::store::humans::{self, HumanKind, NewQuestion};
+use crate::store::iterations;
 use crate::store::plans::{self, CallBack};
 use crate::store::sessions::{self, Ending};
 use crate::store::tasks::{self, Claim, Parking, Settlement};
@@ -127,16 +128,35 @@ impl Work {
             waited_for.push(room_key(&self.session.id));
         }
         let claim = self.claim;
-        self.house
+        let left = self
+            .house
             .store
             .write(move |sql| {
                 how(sql, &claim, now_ms())?;
-                waited_for
-                    .iter()
-                    .try_for_each(|key| tasks::free_one(sql, key))
+                let left = give_up_turn(sql, &claim)?;
+                for key in &waited_for {
+                    tasks::free_one(sql, key)?;
+                }
+                Ok(left)
             })
-            .await
+            .await?;
+        match left {
+            Some(turn) => end_processes(&self.house, &turn).await,
+            None => Ok(()),
+        }
     }
+}
+
+/// Gives up the turn of a claimant before this one that nobody had a use for: no row says for ever that an agent is at work.
+fn give_up_turn(sql: &mut dyn Sql, claim: &Claim) -> Result<Option<String>> {
+    if claim.number == 1 {
+        return Ok(None);
+    }
+    let left = iterations::open_of_task(sql, &claim.session_id, &claim.task_id)?;
+    if left.is_some() {
+        abandon(sql, claim, now_ms())?;
+    }
+    Ok(left)
 }
 
 /// What is written of a failure.

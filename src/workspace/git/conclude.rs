@@ -42,12 +42,7 @@ pub async fn conclude_conflict(
     let reference = checked_ref(branch)?;
     let _turn = turn::on(main.common_dir()).await;
     let (main, tree) = (main.again().await?, tree.again().await?);
-    let Some(laid) = Laid::read(&tree)? else {
-        bail!(
-            "{} is a tree in which no merge was laid out",
-            tree.work_tree().display()
-        );
-    };
+    let laid = laid_out(&tree)?;
     let blocking = follow::settle(&main).await?;
     if !blocking.is_empty() {
         return Ok(Concluded::Blocked(blocking));
@@ -77,7 +72,23 @@ pub async fn conclude_conflict(
     Ok(Concluded::Merged { commit })
 }
 
-/// What keeps the tree from being a merge, in words.
+/// What keeps a laid-out merge from being one, each in words.
+pub async fn left_of_conflict(main: &Repository, tree: &Repository) -> Result<Vec<String>> {
+    let _turn = turn::on(main.common_dir()).await;
+    let tree = tree.again().await?;
+    left_to_do(&tree, &laid_out(&tree)?).await
+}
+
+fn laid_out(tree: &Repository) -> Result<Laid> {
+    let Some(laid) = Laid::read(tree)? else {
+        bail!(
+            "{} is a tree in which no merge was laid out",
+            tree.work_tree().display()
+        );
+    };
+    Ok(laid)
+}
+
 async fn left_to_do(tree: &Repository, laid: &Laid) -> Result<Vec<String>> {
     let under_way = laid.is_under_way(tree) && contains(tree, &laid.ours, "HEAD").await?;
     if !under_way && !holds(tree, laid).await? {

@@ -5,7 +5,8 @@ use super::locks;
 use super::names::{branch_ref, listed, shown};
 use super::repository::Repository;
 use super::tool::GitFailed;
-use super::worktree::corner;
+use super::turn;
+use super::worktree::{CORNER, corner};
 use crate::files;
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, HashSet};
@@ -53,7 +54,8 @@ pub async fn step(main: &Repository, step: &Step<'_>) -> Result<Stepped> {
     if !blocking.is_empty() {
         return Ok(Stepped::Blocked(blocking));
     }
-    let note = note(main)?;
+    corner(main)?;
+    let note = note(main);
     let text = format!("{}\n{}\n{}\n", step.branch, step.old, step.new);
     files::write_whole(&note, text.as_bytes())?;
     let reference = branch_ref(step.branch);
@@ -191,9 +193,23 @@ async fn differences(main: &Repository, old: &str, new: &str) -> Result<BTreeMap
     Ok(found)
 }
 
+/// Finishes a step that a crash broke off, where this is the tree that was to follow. Until then it is no picture of its branch: whoever takes
+/// it for one undoes the step. Names what has been changed by others since, in which case it is not finished.
+pub async fn catch_up(tree: &Repository) -> Result<Vec<String>> {
+    let Ok(text) = fs::read_to_string(note(tree)) else {
+        return Ok(Vec::new());
+    };
+    let _turn = turn::on(tree.common_dir()).await;
+    let tree = tree.again().await?;
+    match tree.branch().await?.as_deref() == text.lines().next() {
+        true => settle(&tree).await,
+        false => Ok(Vec::new()),
+    }
+}
+
 /// Finishes a step that a crash broke off. Names what has been changed by others since, in which case it is not finished.
 pub async fn settle(main: &Repository) -> Result<Vec<String>> {
-    let note = note(main)?;
+    let note = note(main);
     let Ok(text) = fs::read_to_string(&note) else {
         return Ok(Vec::new());
     };
@@ -361,8 +377,8 @@ pub fn is_there(tree: &Repository, path: &[u8]) -> bool {
     fs::symlink_metadata(there).is_ok()
 }
 
-fn note(main: &Repository) -> Result<PathBuf> {
-    Ok(corner(main)?.join("step"))
+fn note(main: &Repository) -> PathBuf {
+    main.common_dir().join(CORNER).join("step")
 }
 
 #[cfg(test)]

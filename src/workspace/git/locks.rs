@@ -3,12 +3,18 @@
 //! Who may hold a lock depends on what it locks: the index and the HEAD of a tree only those at work in that very tree, so that busy neighbours
 //! do not keep a dead one's lock alive; branches and settings anybody in any tree of the repository.
 
+use super::repository::Repository;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// So often, and with such pauses, it is looked whether the holder of a lock is gone.
+const MAX_LOOKS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// One looks at a time: two that find the same lock stale must not take away the one that the first then makes.
 static LOOKING: Mutex<()> = Mutex::new(());
@@ -44,6 +50,44 @@ pub fn clear_if_stale(lock: &Path, git_dirs: &[&Path], work_tree: &Path) -> bool
         lock.display()
     );
     fs::remove_file(lock).is_ok()
+}
+
+/// Takes away all locks of a repository and its trees that a killed git left, before somebody who does not look for the dead runs into them.
+pub async fn open_left(repository: &Repository) {
+    let directories = [repository.common_dir(), repository.git_dir()];
+    for _ in 0..MAX_LOOKS {
+        let mut left = locks_in(repository.common_dir());
+        left.retain(|lock| !clear_if_stale(lock, &directories, repository.work_tree()));
+        if left.is_empty() {
+            return;
+        }
+        // Its holder may be dying.
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Where git locks anything: its index, HEAD and settings, each tree's own, and the names.
+fn locks_in(common_dir: &Path) -> Vec<PathBuf> {
+    let mut directories = vec![(common_dir.to_owned(), false)];
+    directories.push((common_dir.join("refs"), true));
+    let records = fs::read_dir(common_dir.join("worktrees"));
+    let records = records.into_iter().flatten().flatten();
+    directories.extend(records.map(|record| (record.path(), false)));
+    let mut found = Vec::new();
+    while let Some((directory, below)) = directories.pop() {
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        for entry in entries {
+            let (path, kind) = (entry.path(), entry.file_type());
+            match kind {
+                Ok(kind) if kind.is_dir() && below => directories.push((path, true)),
+                Ok(kind) if kind.is_file() && path.extension() == Some(OsStr::new("lock")) => {
+                    found.push(path);
+                }
+                _ => {}
+            }
+        }
+    }
+    found
 }
 
 /// Whether a living git works in a tree.

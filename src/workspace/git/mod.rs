@@ -41,12 +41,14 @@ mod warnings;
 mod worktree;
 mod written;
 
-pub use conclude::{Concluded, conclude_conflict};
+pub use conclude::{Concluded, conclude_conflict, left_of_conflict};
 pub use conflict::{abandon_conflict, lay_out_conflict};
 pub use diff::{Form, diff};
 pub use facts::{CommitMade, Facts, FileChange, changes_between};
+pub use follow::catch_up;
 pub use fork::check_out;
 pub use ground::{EMPTY_POINT, Ground, ground, shadow_ground};
+pub use locks::open_left as open_left_locks;
 pub use merge::{Merged, combined_start, is_merged, merge, unmerged};
 pub use prepare::{
     LOCK_FILE, Prepared, Unprepared, Wanted, adopt, prepare, release_in_place, safety_reference,

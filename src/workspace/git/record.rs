@@ -5,13 +5,14 @@ use super::commit::commit_tree;
 use super::facts::{CommitMade, Facts, FileChange, commits_between, files_between, one_line};
 use super::ground::Ground;
 use super::references::{Orders, point_name};
+use super::removal::named;
 use super::repository::Repository;
 use super::seen::Seen;
 use super::since::{self, Known};
 use super::stage::Stage;
 use super::survey::{Survey, survey};
 use super::written::{self, Recall};
-use super::{seen, under_way, warnings};
+use super::{follow, seen, under_way, warnings};
 use crate::model::mask::Mask;
 use anyhow::{Context, Result};
 
@@ -100,6 +101,10 @@ async fn by_git(ground: &Ground, moment: &Moment<'_>) -> Result<Recorded> {
     {
         return Ok(unchanged(commit));
     }
+    let behind = match ground {
+        Ground::Own(own) => follow::catch_up(own).await?,
+        Ground::Shadow(_) => Vec::new(),
+    };
     let Some(survey) = survey(ground, moment.mask, false).await? else {
         return too_large(repository);
     };
@@ -110,13 +115,23 @@ async fn by_git(ground: &Ground, moment: &Moment<'_>) -> Result<Recorded> {
             "{what} is under way: the tree was kept beside the branch, which was not moved"
         ));
     }
+    if !behind.is_empty() && moment.commits {
+        said.push(format!(
+            "the workspace could not follow its branch, because others have changed {} in it: the tree was kept beside the branch, which was not moved",
+            named(&behind)
+        ));
+    }
     let is_empty = survey.choice.is_nothing() && survey.look.head.is_none();
     let making = Making {
         ground,
         moment,
         survey,
         onto_branch: ground.is_shadow()
-            || (moment.commits && moment.number > 0 && under_way.is_none() && !is_empty),
+            || (moment.commits
+                && moment.number > 0
+                && under_way.is_none()
+                && behind.is_empty()
+                && !is_empty),
     };
     let mut recorded = making.record().await?;
     said.append(&mut recorded.warnings);

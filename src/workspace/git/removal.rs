@@ -1,5 +1,6 @@
 //! Removes trees. It must not remove work: uncommitted, or on no branch.
 
+use super::locks;
 use super::names::{listed, shown};
 use super::repository::Repository;
 use super::turn::{self, Turn};
@@ -64,11 +65,15 @@ pub(super) async fn finish_removal(
     turn: &Turn,
 ) -> Result<()> {
     let mark = fs::read_to_string(record.join(REMOVE)).context("cannot read a tree's mark")?;
-    if let Some((reference, commit)) = mark.split_once(' ')
-        && main.commit_of(reference).await?.as_deref() == Some(commit)
-    {
-        let words = ["update-ref", "-d", reference, commit];
-        main.call(words).done().await?;
+    if let Some((reference, commit)) = mark.split_once(' ') {
+        match main.commit_of(reference).await?.as_deref() == Some(commit) {
+            true => {
+                let words = ["update-ref", "-d", reference, commit];
+                main.call(words).done().await?;
+            }
+            // A git that is killed at this has deleted it before it opens its locks.
+            false => locks::open_left(main).await,
+        }
     }
     let (record, place, corner) = (record.to_owned(), place.to_owned(), corner(main)?);
     let turn = turn.clone();

@@ -18,7 +18,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Our own corner of a repository: records that are not yet, or no longer, git's.
-const CORNER: &str = "ralphd";
+pub(super) const CORNER: &str = "ralphd";
 /// In a record: the tree is still to be filled with what this names; nobody has worked in it.
 const FILL: &str = "ralphd-fill";
 /// In a record: the tree is going, and the branch that is named with it.

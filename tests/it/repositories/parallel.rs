@@ -117,6 +117,32 @@ fn a_conflict_is_resolved_by_the_merger_and_all_comes_together() {
 }
 
 #[test]
+fn a_merger_whose_daemon_dies_is_heard_to_its_end() {
+    let merger = "printf 'one\\ntwo\\n' >shared.txt; touch \"$HERE/resolved\"; until test -e \"$HERE/go\"; do sleep 0.01; done; echo 'kept both'; exit";
+    let more = "\n[[tasks]]\norder = 4\ntype = \"merge\"\ndescription = \"Bring it together\"\ndepends_on = [1, 2]\n";
+    let mut daemon = Daemon::start(site(merger, &format!("{THREE}{more}")));
+    daemon.drop_file("job.md", &request(&daemon, ""));
+    wait_for("the merger", || {
+        daemon.file("resolved").exists().then_some(())
+    });
+    daemon.kill9();
+    daemon.restart();
+    let open = "SELECT count(*) FROM iterations WHERE ended_at_ms IS NULL";
+    let again = "SELECT count(*) FROM tasks WHERE task_type = 'merge' AND claim_number > 1";
+    wait_for("the merge to be taken up again", || {
+        (daemon.count(again) == 1).then_some(())
+    });
+    assert_eq!(daemon.count(open), 1, "it is still at work");
+    std::fs::write(daemon.file("go"), "").unwrap();
+    let session = daemon.ended("job");
+    assert_eq!(session.ending(), ("completed", "completed"), "{session:?}");
+    assert_eq!(daemon.count(open), 0);
+    let heard = "SELECT count(*) FROM iterations WHERE final_text = 'kept both'";
+    assert_eq!(daemon.count(heard), 1);
+    assert_no_trees(&daemon, &session);
+}
+
+#[test]
 fn a_person_resolves_what_the_merger_cannot_and_nothing_is_lost_meanwhile() {
     let daemon = Daemon::start(site(FAILS, THREE));
     daemon.drop_file("job.md", &request(&daemon, ""));

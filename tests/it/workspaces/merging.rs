@@ -3,8 +3,10 @@
 
 use super::ground::{AT, Ground, git, read, try_git, write};
 use super::trees::Traps;
+use ralphd::model::mask::Mask;
 use ralphd::workspace::git::{
-    Merged, add_tree, combined_start, is_merged, merge, remove_tree, unmerged,
+    Ground as GitGround, Merged, Moment, add_tree, combined_start, is_merged, merge, record,
+    remove_tree, unmerged,
 };
 use std::fs;
 use std::path::Path;
@@ -224,23 +226,29 @@ fn unmerge(ground: &Ground, old: &str) {
     ground.says(&["reset", "--quiet", "--hard", old]);
 }
 
+/// A merge that was broken off: what the branch was at before, and what it comes to.
+async fn broken_off(crash: &Crash) -> (Ground, String) {
+    let ground = Ground::with(FILES).await;
+    ground
+        .worked("one", |place| {
+            write(place, "a", "1\n");
+            write(place, "b", "2\n");
+            fs::remove_file(place.join("c")).unwrap();
+            write(place, "deep/new", "new\n");
+            write(place, "long", "a long line\n");
+        })
+        .await;
+    let old = ground.tip("work");
+    let new = commit_of(merged(&ground, "one").await);
+    unmerge(&ground, &old);
+    (crash.leave)(&ground, &old, &new);
+    (ground, new)
+}
+
 #[tokio::test]
 async fn a_merge_ends_right_after_a_crash_at_any_step() {
     for crash in CRASHES {
-        let ground = Ground::with(FILES).await;
-        ground
-            .worked("one", |place| {
-                write(place, "a", "1\n");
-                write(place, "b", "2\n");
-                fs::remove_file(place.join("c")).unwrap();
-                write(place, "deep/new", "new\n");
-                write(place, "long", "a long line\n");
-            })
-            .await;
-        let old = ground.tip("work");
-        let new = commit_of(merged(&ground, "one").await);
-        unmerge(&ground, &old);
-        (crash.leave)(&ground, &old, &new);
+        let (ground, new) = broken_off(crash).await;
         let outcome = merged(&ground, "one").await;
         if !crash.blocked.is_empty() {
             let paths = crash.blocked.iter().map(|&name| name.to_owned()).collect();
@@ -254,6 +262,38 @@ async fn a_merge_ends_right_after_a_crash_at_any_step() {
         assert_eq!(read(ground.place(), "long"), "a long line\n");
         assert!(!ground.place().join(".git/ralphd/step").exists());
         ground.assert_sound();
+    }
+}
+
+#[tokio::test]
+async fn a_point_of_a_tree_that_has_yet_to_follow_undoes_no_merge() {
+    for crash in CRASHES {
+        let (ground, _) = broken_off(crash).await;
+        let before = ground.tip("work");
+        let own = GitGround::Own(ground.main.clone());
+        let mask = Mask::default();
+        let moment = Moment {
+            session: "s",
+            number: 1,
+            task: None,
+            at_ms: AT,
+            subject: "What is left".to_owned(),
+            commits: true,
+            since: None,
+            mask: &mask,
+            large_bytes: u64::MAX,
+        };
+        let recorded = record(&own, &moment).await.unwrap();
+        assert_eq!(ground.tip("work"), before, "{}", crash.what);
+        match crash.blocked {
+            [] => assert_eq!(ground.says(&["status", "--porcelain"]), ""),
+            [name] => {
+                assert_eq!(read(ground.place(), name), "mine\n");
+                let said = recorded.warnings.join(" ");
+                assert!(said.contains("could not follow its branch"), "{said}");
+            }
+            _ => unreachable!("no crash leaves more than one file of others"),
+        }
     }
 }
 

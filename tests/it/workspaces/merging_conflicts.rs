@@ -541,6 +541,23 @@ async fn a_conflict_that_was_being_abandoned_is_gone_with_its_branch() {
 }
 
 #[tokio::test]
+async fn the_locks_of_a_git_that_was_killed_deleting_a_branch_are_opened() {
+    let ground = text_conflict().await;
+    let tree = laid_out(&ground).await;
+    let mark = format!("refs/heads/work-merge-1 {}", ground.tip("work"));
+    fs::write(tree.git_dir().join("ralphd-remove"), mark).unwrap();
+    ground.says(&["update-ref", "-d", "refs/heads/work-merge-1"]);
+    for lock in ["packed-refs.lock", "refs/heads/work-merge-1.lock"] {
+        write(ground.place(), &format!(".git/{lock}"), "");
+    }
+    abandon_conflict(&ground.main, tree.work_tree())
+        .await
+        .unwrap();
+    ground.assert_trees(&[]);
+    ground.assert_sound();
+}
+
+#[tokio::test]
 async fn the_world_moves_while_a_conflict_is_resolved() {
     let ground = text_conflict().await;
     let tree = laid_out(&ground).await;

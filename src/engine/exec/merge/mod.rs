@@ -1,26 +1,20 @@
 //! `merge`: the branches of parallel tasks come together on the working branch, in the order of the tasks. What merges cleanly is merged; a
-//! conflict is laid out for the merger, checked, and put to a person where that does not help. Nothing is called merged that is not.
+//! conflict is seen to in `conflict`. Nothing is called merged that is not.
 
-use crate::engine::command_turn;
-use crate::engine::prompt::MergerPrompt;
-use crate::engine::work::{Command, CommandEnd, Consulted, Question, Trouble, Work};
-use crate::files;
+mod conflict;
+
+use crate::engine::work::{Trouble, Work};
 use crate::model::event::EventType;
 use crate::model::git::branch_of_task;
 use crate::model::policy::ErrorClass;
-use crate::model::role::Role;
 use crate::model::task::TaskState;
-use crate::process;
 use crate::store::driver::Sql;
 use crate::store::events::{self, About};
 use crate::store::plans;
-use crate::workspace::git::{self, Concluded, Merged, Repository};
+use crate::workspace::git::{self, Merged, Repository};
 use anyhow::Result;
+use conflict::Conflict;
 use serde_json::json;
-use std::path::Path;
-
-/// How often the merger is asked for one conflict.
-const MAX_TRIES: usize = 2;
 
 /// What came of one branch.
 enum Came {
@@ -37,16 +31,6 @@ enum Tried {
     Blocked(Vec<String>),
 }
 
-/// A branch with a conflict.
-struct Conflict<'a> {
-    main: &'a Repository,
-    branch: &'a str,
-    working: &'a str,
-    message: String,
-    /// Whether all else is merged and done.
-    is_last: bool,
-}
-
 pub async fn run(work: Work) -> Result<()> {
     let Some(main) = work
         .main_repository()
@@ -57,7 +41,15 @@ pub async fn run(work: Work) -> Result<()> {
         let result = json!({"merged": [], "message": words});
         return work.complete(result, words).await;
     };
+    let Some(work) = work.await_merger().await? else {
+        return Ok(());
+    };
     let working = work.working_branch(&main).await?;
+    let behind = git::catch_up(&main).await?;
+    if !behind.is_empty() {
+        let what = format!("the workspace cannot follow {working}");
+        return work.blocked(&what, &behind).await;
+    }
     let branches = work.branches(&main, &working).await?;
     let question = format!("May {} be merged into {working}?", branches.join(", "));
     let last = branches.last().map(String::as_str);
@@ -74,7 +66,7 @@ pub async fn run(work: Work) -> Result<()> {
         match work.merge_cleanly(&main, branch, &working).await? {
             Tried::Merged(commit) => merged.push(json!({"branch": branch, "commit": commit})),
             Tried::Conflict => conflicts.push(branch),
-            Tried::Blocked(paths) => return work.blocked(branch, &paths).await,
+            Tried::Blocked(paths) => return work.blocked(&no_merge(branch), &paths).await,
         }
     }
     // After the others, so that whoever resolves them sees all there is.
@@ -176,7 +168,7 @@ impl Work {
                 Ok(Came::Together(Box::new(self), head))
             }
             Merged::Blocked { paths } => {
-                self.blocked(branch, &paths).await?;
+                self.blocked(&no_merge(branch), &paths).await?;
                 Ok(Came::Apart)
             }
             Merged::Conflict { paths } => {
@@ -200,170 +192,14 @@ impl Work {
     }
 
     /// Somebody has changed files in the workspace itself, where only merges are made.
-    async fn blocked(self, branch: &str, paths: &[String]) -> Result<()> {
+    async fn blocked(self, what: &str, paths: &[String]) -> Result<()> {
         let message = format!(
-            "{branch} cannot be merged: {}. Commit or undo that in {} and answer retry",
+            "{what}: {}. Commit or undo that in {} and answer retry",
             blocked_by(paths),
             self.session.workspace
         );
         self.setback(Trouble::new(ErrorClass::Ambiguous, message))
             .await
-    }
-
-    /// Lets the merger resolve a conflict in a tree of its own. What a person or an earlier try did there already counts.
-    async fn resolve(mut self, conflict: &Conflict<'_>, paths: Vec<String>) -> Result<Came> {
-        let order = self.task.task_order;
-        let place = self.house.conflict_tree(&self.session.id, order);
-        self.announce_tree(&place, conflict.branch).await?;
-        let tree = git::lay_out_conflict(conflict.main, &place, conflict.branch).await?;
-        let mut problem = match self.conclude(conflict, &tree).await? {
-            Ok(commit) => return self.came_together(conflict, &place, commit).await,
-            Err(unresolved) => unresolved,
-        };
-        let own = std::mem::replace(&mut self.workspace, place.clone());
-        for _ in 0..MAX_TRIES {
-            match self.ask_merger(conflict, &paths, &problem).await? {
-                Consulted::Answer(()) => {}
-                Consulted::Later(parking) => {
-                    self.park(parking).await?;
-                    return Ok(Came::Apart);
-                }
-                Consulted::Stopped => {
-                    self.stop().await?;
-                    return Ok(Came::Apart);
-                }
-                Consulted::Spent(reason, detail) => {
-                    self.finish_all(reason, detail).await?;
-                    return Ok(Came::Apart);
-                }
-                Consulted::Failed(trouble) => {
-                    problem = trouble.message;
-                    break;
-                }
-            }
-            problem = match self.verified(conflict).await? {
-                None => {
-                    self.stop().await?;
-                    return Ok(Came::Apart);
-                }
-                Some(Err(refuted)) => refuted,
-                Some(Ok(())) => match self.conclude(conflict, &tree).await? {
-                    Ok(commit) => {
-                        self.workspace = own;
-                        return self.came_together(conflict, &place, commit).await;
-                    }
-                    Err(unresolved) => unresolved,
-                },
-            };
-        }
-        self.workspace = own;
-        let Conflict {
-            branch, working, ..
-        } = conflict;
-        let message = format!(
-            "{branch} and {working} are in conflict ({}), and the merger could not resolve it: {problem}. Resolve it in {} and answer retry; or skip, and both branches stay as they are",
-            paths.join(", "),
-            place.display()
-        );
-        let trouble = Trouble::new(ErrorClass::Ambiguous, message);
-        self.setback(trouble).await?;
-        Ok(Came::Apart)
-    }
-
-    async fn came_together(
-        self,
-        conflict: &Conflict<'_>,
-        place: &Path,
-        commit: String,
-    ) -> Result<Came> {
-        git::abandon_conflict(conflict.main, place).await?;
-        self.house.forget_tree(place, &self.session.id).await?;
-        let facts = json!({
-            "branch": conflict.branch, "into": conflict.working, "commit": commit, "conflict": true,
-        });
-        self.tell(EventType::WorkspaceMerged, facts).await?;
-        Ok(Came::Together(Box::new(self), commit))
-    }
-
-    /// The merge commit, or what is still wrong.
-    async fn conclude(
-        &self,
-        conflict: &Conflict<'_>,
-        tree: &Repository,
-    ) -> Result<Result<String, String>> {
-        let at_ms = self.session.created_at_ms;
-        let Conflict {
-            main,
-            branch,
-            message,
-            ..
-        } = conflict;
-        let concluded = git::conclude_conflict(main, tree, branch, message, at_ms).await?;
-        Ok(match concluded {
-            Concluded::Merged { commit } => Ok(commit),
-            Concluded::Unresolved(problems) => Err(problems.join("; ")),
-            Concluded::Blocked(paths) => Err(blocked_by(&paths)),
-        })
-    }
-
-    async fn ask_merger(
-        &mut self,
-        conflict: &Conflict<'_>,
-        paths: &[String],
-        problem: &str,
-    ) -> Result<Consulted<()>> {
-        let house = self.house.clone();
-        let prompt = MergerPrompt {
-            objective: self.mission.objective.clone(),
-            branch: conflict.branch.to_owned(),
-            working: conflict.working.to_owned(),
-            paths: paths.to_vec(),
-            problem: problem.to_owned(),
-            verify: self.mission.verify.clone().filter(|_| conflict.is_last),
-            workspace: self.workspace.to_string_lossy().into_owned(),
-        };
-        let question = Question {
-            role: Role::Merger,
-            in_workspace: true,
-            schema: None,
-            prompt: &|_| house.prompts.merger(&prompt),
-            // What it did is in the files; its words are for the log.
-            read: &|_| Ok(()),
-        };
-        self.consult(&question).await
-    }
-
-    /// The request's check over the resolved files; nothing when it was ended on purpose.
-    async fn verified(&self, conflict: &Conflict<'_>) -> Result<Option<Result<(), String>>> {
-        let Some(text) = self.mission.verify.as_ref().filter(|_| conflict.is_last) else {
-            return Ok(Some(Ok(())));
-        };
-        let logs = self.house.log_directory(&self.session.id);
-        files::make_private_directory(&logs)?;
-        let turn = command_turn(&self.task.id, self.task.failure_count + 1);
-        let order = self.task.task_order;
-        let end = self
-            .run_command(Command {
-                turn: turn.clone(),
-                text,
-                log: logs.join(format!("T{order:03}.merge.verify.log")),
-                stdin: None,
-                time: self.house.config.defaults.verify_timeout.into(),
-                environment: Vec::new(),
-            })
-            .await?;
-        let passed = end.passed();
-        let CommandEnd::Ended { tail, .. } = end else {
-            return Ok(None);
-        };
-        process::forget(&self.house.turn_record(&turn))?;
-        Ok(Some(match passed {
-            true => Ok(()),
-            false => Err(format!(
-                "with {} merged, the check `{text}` fails:\n{tail}",
-                conflict.branch
-            )),
-        }))
     }
 
     fn message(&self, branch: &str, working: &str) -> String {
@@ -381,6 +217,10 @@ impl Work {
         };
         self.house.store.write(tell).await
     }
+}
+
+fn no_merge(branch: &str) -> String {
+    format!("{branch} cannot be merged")
 }
 
 fn blocked_by(paths: &[String]) -> String {
