@@ -3,6 +3,7 @@
 use super::repository::Repository;
 use super::tool::Tool;
 use anyhow::Result;
+use std::collections::HashSet;
 use std::path::Path;
 
 /// Named in words; beyond that they are counted.
@@ -13,7 +14,7 @@ const MAX_NAMED: usize = 5;
 pub struct Holdings {
     /// Changed or untracked files, the letters of agents aside.
     pub uncommitted: Vec<String>,
-    /// Branches with commits that the source does not have.
+    /// Branches with commits that the source does not have; not those that are whole in another of them.
     pub unmerged: Vec<String>,
 }
 
@@ -83,10 +84,29 @@ async fn unmerged(repository: &Repository, source: Option<&Path>) -> Result<Vec<
         ];
         let own = !repository.call(words).text().await?.is_empty();
         if own && !source_has(repository.tool(), source, commit).await? {
-            unmerged.push(branch.to_owned());
+            unmerged.push((commit.to_owned(), branch.to_owned()));
         }
     }
-    Ok(unmerged)
+    outermost(repository, unmerged).await
+}
+
+/// The branches that hold the others: a task's whose work is in the working branch need not be named beside it.
+async fn outermost(
+    repository: &Repository,
+    branches: Vec<(String, String)>,
+) -> Result<Vec<String>> {
+    if branches.is_empty() {
+        return Ok(Vec::new());
+    }
+    let commits = branches.iter().map(|(commit, _)| commit.as_str());
+    let words = ["merge-base", "--independent"].into_iter().chain(commits);
+    let said = repository.call(words).text().await?;
+    let mut outermost: HashSet<&str> = said.lines().collect();
+    // Of several at the same commit one is named.
+    let named = branches
+        .iter()
+        .filter(|(commit, _)| outermost.remove(commit.as_str()));
+    Ok(named.map(|(_, name)| name.clone()).collect())
 }
 
 /// Whether the source has a commit on any of its branches.

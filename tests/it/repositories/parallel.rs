@@ -114,6 +114,16 @@ fn a_conflict_is_resolved_by_the_merger_and_all_comes_together() {
     assert_sound(place);
     let (outbox, _) = daemon.outbox("job", &session);
     assert!(!outbox.contains("Not merged"), "{outbox}");
+    let listed = daemon.ralphd(&["workspace", "list"]).done();
+    let unmerged = listed
+        .lines()
+        .nth(1)
+        .and_then(|line| line.split_once("unmerged: "));
+    assert_eq!(
+        unmerged.map(|(_, names)| names),
+        Some(working.as_str()),
+        "{listed}"
+    );
 }
 
 #[test]
