@@ -1,6 +1,7 @@
 //! The listening: takes connections, limits how many and how slow they may be, and lets them finish when the daemon goes down.
 
 use super::Api;
+use super::doorstep::first_head;
 use super::patience::Patient;
 use crate::engine::House;
 use crate::files;
@@ -8,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -91,7 +92,8 @@ impl Listener {
                 _ = shutdown.wait_for(|down| *down) => break,
             };
             let (stream, peer, place) = accepted;
-            let served = serve(&api, stream, peer, &connections);
+            let going_down = shutdown.clone();
+            let served = serve(api.clone(), stream, peer, connections.watcher(), going_down);
             tokio::spawn(async move {
                 served.await;
                 drop(place);
@@ -130,19 +132,29 @@ async fn accept(socket: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, Sock
     }
 }
 
-fn serve(
-    api: &Arc<Api>,
+/// Serves one connection to its end.
+async fn serve(
+    api: Arc<Api>,
     stream: TcpStream,
     peer: SocketAddr,
-    connections: &GracefulShutdown,
-) -> impl Future<Output = ()> + use<> {
+    watcher: Watcher,
+    mut shutdown: watch::Receiver<bool>,
+) {
     let patience = Duration::from(api.house.config.http.client_timeout);
     // Small answers go out at once.
     let _ = stream.set_nodelay(true);
-    let answering = api.clone();
-    // In a box: a connection keeps room for its call from the start, also as long as there is none.
+    let first_head = tokio::time::timeout(patience, first_head(&stream, MAX_HEAD_BYTES));
+    let head = tokio::select! {
+        head = first_head => head,
+        _ = shutdown.wait_for(|down| *down) => return,
+    };
+    let Ok(Ok(Some(head))) = head else {
+        tracing::debug!("a connection from {peer} asked for nothing");
+        return;
+    };
+    // In a box, as is its call: a connection keeps room for them from the start, also as long as there are none.
     let service = service_fn(move |request| {
-        let answering = answering.clone();
+        let answering = api.clone();
         let answer = async move { Ok::<_, Infallible>(answering.answer(request, peer).await) };
         Box::pin(answer)
     });
@@ -150,12 +162,9 @@ fn serve(
         .timer(TokioTimer::new())
         .header_read_timeout(patience)
         .max_buf_size(MAX_HEAD_BYTES)
-        .serve_connection(TokioIo::new(Patient::new(stream, patience)), service);
-    let watched = connections.watch(connection);
-    async move {
-        if let Err(error) = watched.await {
-            // The other end went away, or was too slow: its affair.
-            tracing::debug!("a connection from {peer} broke off: {error}");
-        }
+        .serve_connection(TokioIo::new(Patient::new(stream, head, patience)), service);
+    if let Err(error) = Box::pin(watcher.watch(connection)).await {
+        // The other end went away, or was too slow: its affair.
+        tracing::debug!("a connection from {peer} broke off: {error}");
     }
 }

@@ -6,6 +6,7 @@ pub mod auth;
 mod call;
 mod calls;
 mod dashboard;
+mod doorstep;
 mod events;
 mod feed;
 mod harness;

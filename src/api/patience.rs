@@ -12,15 +12,18 @@ use tokio::time::{Instant, Sleep, sleep};
 /// A connection and how long a write may be stuck.
 pub struct Patient {
     stream: TcpStream,
+    /// What was read before, and is to be read first.
+    head: Vec<u8>,
     patience: Duration,
     /// Runs while a write is stuck.
     stuck: Option<Pin<Box<Sleep>>>,
 }
 
 impl Patient {
-    pub fn new(stream: TcpStream, patience: Duration) -> Self {
+    pub fn new(stream: TcpStream, head: Vec<u8>, patience: Duration) -> Self {
         Self {
             stream,
+            head,
             patience,
             stuck: None,
         }
@@ -49,7 +52,14 @@ impl AsyncRead for Patient {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        if self.head.is_empty() {
+            return Pin::new(&mut self.stream).poll_read(context, buffer);
+        }
+        let count = self.head.len().min(buffer.remaining());
+        buffer.put_slice(&self.head[..count]);
+        let rest = self.head.split_off(count);
+        self.head = rest;
+        Poll::Ready(Ok(()))
     }
 }
 
