@@ -1,8 +1,7 @@
 //! The real daemon on a site: started, killed, restarted; and nothing of it left when the test is over.
 
-use super::contract;
 use super::processes::kill;
-use super::{Site, wait_for};
+use super::{Site, contract, truth, wait_for};
 use rustix::process::{Pid, Signal};
 use std::fs::File;
 use std::ops::Deref;
@@ -113,6 +112,8 @@ impl Drop for Daemon {
         if !std::thread::panicking() {
             let broken = contract::broken(&self.site);
             assert!(broken.is_empty(), "events beside the contract: {broken:#?}");
+            let lies = truth::lies(&self.site);
+            assert!(lies.is_empty(), "rows that cannot be true: {lies:#?}");
         }
     }
 }

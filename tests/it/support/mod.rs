@@ -11,6 +11,7 @@ pub mod receiver;
 mod rows;
 mod site;
 pub mod tools;
+mod truth;
 mod wait;
 
 pub use daemon::Daemon;
