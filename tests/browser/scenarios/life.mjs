@@ -25,6 +25,7 @@ export default async function ({ visitor, allow }) {
         await anna.picture('at work');
         allow('more');
         await anna.seesInLog(1, 'second coat');
+        await anna.in('Log').sees('Iteration 1, 23 B');
         allow('ask');
         await anna.seesStatus('asks: Which pot of paint?');
         await anna.in('Question').sees('Which pot of paint?');

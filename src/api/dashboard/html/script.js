@@ -89,6 +89,7 @@
             const atEnd = pre.scrollHeight - pre.scrollTop - pre.clientHeight < 40;
             if (piece.text) pre.append(piece.text);
             pre.dataset.end = piece.end;
+            document.getElementById("log-size").textContent = piece.size;
             if (pre.textContent.length > LONGEST_LOG) pre.textContent = pre.textContent.slice(-LONGEST_LOG / 2);
             if (atEnd) toEnd();
             if (piece.text) continue;
