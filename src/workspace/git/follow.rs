@@ -19,6 +19,8 @@ use std::time::Duration;
 /// A git of ours that is being killed may still do what it was at; so often, and so long each time, we look whether it is gone.
 const MAX_LOOKS: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(10);
+/// Kept of what is said of files that nobody reads on.
+const MAX_SAID_BYTES: usize = 4096;
 /// A file longer than this is not looked at for being half written.
 const MAX_COMPARED_BYTES: u64 = 64 << 20;
 
@@ -78,8 +80,9 @@ pub async fn step(main: &Repository, step: &Step<'_>) -> Result<Stepped> {
 async fn blocking(main: &Repository, step: &Step<'_>) -> Result<Vec<String>> {
     let differing = differences(main, step.old, step.new).await?;
     let mut names = ignored_in_the_way(main, &differing).await?;
-    // Says no when something needs an update, which is the next question.
-    main.call(["update-index", "-q", "--refresh"])
+    // Says no when something needs an update, which is the next question. Not quietly: it would keep to itself that a lock is in its way.
+    main.call(["update-index", "--refresh"])
+        .at_most(MAX_SAID_BYTES)
         .ends_with(&[0, 1])
         .await?;
     let words = ["read-tree", "--dry-run", "-m", "-u", step.old, step.new];

@@ -171,6 +171,11 @@ fn move_branch(ground: &Ground, new: &str) {
 
 const CRASHES: &[Crash] = &[
     Crash {
+        what: "a git was killed over the index",
+        leave: |ground, _, _| write(ground.place(), ".git/index.lock", "DIRC"),
+        blocked: &[],
+    },
+    Crash {
         what: "the commit is made",
         leave: |_, _, _| {},
         blocked: &[],

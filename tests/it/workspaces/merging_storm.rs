@@ -15,7 +15,7 @@ use std::time::Duration;
 const KILLS_VARIABLE: &str = "RALPHD_TEST_KILLS";
 const KILLS: usize = 25;
 /// With so many, some are in every step.
-const KILLS_IN_ALL_STEPS: usize = 200;
+const KILLS_IN_ALL_STEPS: usize = 1000;
 /// Tasks of a round. The first two change the same line.
 const TASKS: usize = 3;
 const AT: i64 = 1_700_000_000_000;
