@@ -1,5 +1,5 @@
 //! A connection that is given up when its other end takes nothing for too long: a reader that has gone away must not hold what is meant
-//! for it. It must not limit how long there is nothing to send.
+//! for it. What was read of it on the doorstep is read first. It must not limit how long there is nothing to send.
 
 use std::io;
 use std::pin::Pin;

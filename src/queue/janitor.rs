@@ -102,7 +102,7 @@ async fn forget_ended_turns(house: &House) -> Result<()> {
         if !is_over(house, &name).await? {
             continue;
         }
-        // Only a summary can still run here, of a session that ended without it.
+        // What can still run here: a summary of a session that ended without it, or a turn that was given up by a daemon that died then.
         let supervisor = &house.roster.supervision().supervisor;
         if let Err(error) = supervisor.end(&entry.path()).await {
             tracing::warn!("an ended turn's files stay: {error:#}");
