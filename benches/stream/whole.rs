@@ -22,7 +22,10 @@ fn run(tool: &Tool, what: &str, process: &str) {
     let place = place();
     let stream = place.path().join("stream");
     let bytes = long::write(tool, &stream);
-    let script = format!("#!/bin/sh\nexec cat {}\n", stream.display());
+    let script = format!(
+        "#!/bin/sh\n! grep -q Talk || exec cat {}\n",
+        stream.display()
+    );
     let agent = support::script(place.path().join("agent"), &script);
     let configuration = format!(
         "{}output = \"{}\"\n[process]\n{process}",
@@ -31,12 +34,15 @@ fn run(tool: &Tool, what: &str, process: &str) {
     );
     let daemon = Daemon::start(&place.path().join("state"), &configuration);
     std::thread::sleep(SETTLE);
+    // An idle daemon has given its code back; a silent turn brings it in again, which is not the stream's doing.
+    daemon.drop_request("silent.md", "---\nmax_iterations: 1\n---\nSay nothing.\n");
+    daemon.wait_for_answers(1);
     let idle_kib = daemon.memory_kib("VmRSS:");
     let before = daemon.activity();
     daemon.forget_peak();
     let started = Instant::now();
     daemon.drop_request("long.md", "---\nmax_iterations: 1\n---\nTalk.\n");
-    daemon.wait_for_answers(1);
+    daemon.wait_for_answers(2);
     let took = started.elapsed();
     let growth = (daemon.memory_kib("VmHWM:") - idle_kib) / 1024.0;
     let (_, busy) = daemon.activity().since(&before);

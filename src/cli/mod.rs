@@ -14,6 +14,7 @@ mod follow;
 mod init;
 mod list;
 mod logs;
+mod memory;
 mod nearby;
 mod output;
 mod plan;

@@ -2,6 +2,7 @@
 
 use super::desk::Desk;
 use super::exit::Exit;
+use super::memory;
 use crate::config::{LogFormat, LogLevel};
 use crate::daemon;
 use crate::model::mask::Mask;
@@ -10,6 +11,7 @@ use anyhow::{Context, Result};
 use sd_notify::NotifyState;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tracing_subscriber::filter::LevelFilter;
@@ -21,12 +23,11 @@ const WORKER_THREADS: usize = 2;
 /// Files that may be open at the same time, where the system allows it.
 const OPEN_FILES: u64 = 16_384;
 
-/// Buffers from this size on go back to the system as soon as they are free.
-#[cfg(target_env = "gnu")]
-const LARGE_BUFFER_BYTES: i32 = 256 * 1024;
+/// By then all that belongs to the start is done.
+const START_IS_OVER: Duration = Duration::from_secs(5);
 
 pub fn serve(desk: Desk) -> Result<Exit> {
-    give_back_memory();
+    memory::give_back_buffers();
     start_log(&desk);
     make_room_for_connections();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -37,16 +38,6 @@ pub fn serve(desk: Desk) -> Result<Exit> {
     // Reads that hang on a dead disk must not keep a stopped daemon alive.
     runtime.shutdown_background();
     Ok(Exit::Done)
-}
-
-/// The C library raises the size from which on it gives memory back with every large buffer it meets: after one line of megabytes
-/// each thread that reads would keep as much for itself.
-fn give_back_memory() {
-    #[cfg(target_env = "gnu")]
-    // SAFETY: two plain numbers; before any other thread is there. Where it is refused, only more memory is used.
-    unsafe {
-        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BUFFER_BYTES);
-    }
 }
 
 /// Each connection is an open file, and the usual limit is lower than [http] max_connections.
@@ -88,6 +79,10 @@ async fn work(desk: Desk) -> Result<()> {
         tracing::info!(pid = std::process::id(), state = %state.display(), "ready");
         let status = format!("working on {}", state.display());
         daemon::notify(&[NotifyState::Ready, NotifyState::Status(&status)]);
+        tokio::spawn(async {
+            tokio::time::sleep(START_IS_OVER).await;
+            memory::give_back_the_start();
+        });
     };
     daemon::run(house, lock, shutdown, ready).await
 }
