@@ -7,11 +7,12 @@ use crate::engine::ground::cleanup;
 use crate::engine::{House, commanded, ground, poisoned, summed_up, turn_record};
 use crate::model::task::TaskStep;
 use crate::process::{self, Sighting};
+use crate::store::driver::Sql;
 use crate::store::iterations;
 use crate::store::sessions;
 use crate::store::tasks::{self, Claim, Running};
 use crate::store::workers;
-use crate::store::workspaces;
+use crate::store::workspaces::{self, Workspace};
 use anyhow::Result;
 use std::path::Path;
 use std::sync::Arc;
@@ -30,18 +31,18 @@ const FORGET_WORKERS_AFTER_MS: i64 = 7 * 24 * 3600 * 1000;
 pub async fn round(house: &House, worker_id: &str, claims: Vec<Claim>) -> Result<()> {
     let (worker, lease) = (worker_id.to_owned(), house.lease_until_ms());
     let held = claims.clone();
-    let running = house
+    let (running, left) = house
         .store
         .write_quietly(move |sql| {
             workers::beat(sql, &worker, now_ms())?;
             for claim in &held {
                 tasks::renew(sql, claim, lease)?;
             }
-            tasks::running(sql)
+            Ok((tasks::running(sql)?, Left::look(sql)?))
         })
         .await?;
     rescue(house, worker_id, running, &claims).await?;
-    tidy_up(house).await
+    tidy_up(house, left).await
 }
 
 /// At the start of a daemon: whatever dead claimants left behind is taken back at once.
@@ -54,24 +55,36 @@ pub async fn recover(house: &House, worker_id: &str) -> Result<()> {
     let running = house.store.read(tasks::running).await?;
     rescue(house, worker_id, running, &[]).await?;
     forget_ended_turns(house).await?;
-    tidy_up(house).await
+    let left = house.store.read(Left::look).await?;
+    tidy_up(house, left).await
 }
 
 /// What ended sessions have left in and around their workspaces, and what those left who died over something short.
-async fn tidy_up(house: &House) -> Result<()> {
-    let now_ms = now_ms();
-    let forgotten = now_ms - SHORT_WORK_MS;
-    let held = house
-        .store
-        .read(move |sql| workspaces::left_held(sql, forgotten))
-        .await?;
+struct Left {
+    held: Vec<String>,
+    untidy: Vec<Workspace>,
+}
+
+impl Left {
+    /// Looked up beside the heartbeat: an idle daemon is not woken for it again.
+    fn look(sql: &mut dyn Sql) -> Result<Self> {
+        Ok(Self {
+            held: workspaces::left_held(sql, now_ms() - SHORT_WORK_MS)?,
+            untidy: workspaces::untidy(sql)?,
+        })
+    }
+}
+
+async fn tidy_up(house: &House, left: Left) -> Result<()> {
+    let Left { held, untidy } = left;
     if !held.is_empty() {
         house
             .store
-            .write(move |sql| workspaces::free(sql, &held, now_ms))
+            .write(move |sql| workspaces::free(sql, &held, now_ms()))
             .await?;
     }
-    ground::tidy(house).await
+    ground::tidy(house, untidy).await;
+    Ok(())
 }
 
 /// Removes workspaces that were not used for long, where the configuration wants that, until shutdown.

@@ -14,16 +14,14 @@ const CONFLICT: &str = "merge-";
 /// The numbers of last states, beyond all iterations.
 const LAST_STATES: i64 = 1_000_000_000;
 
-/// Does what is left to do after sessions that have ended. What fails is tried again at the next round.
-pub async fn tidy(house: &House) -> Result<()> {
-    let untidy = house.store.read(workspaces::untidy).await?;
+/// Does what sessions that have ended left to do in these places. What fails is tried again at the next round.
+pub async fn tidy(house: &House, untidy: Vec<Workspace>) {
     for place in untidy {
         let path = place.path.clone();
         if let Err(error) = tidy_one(house, place).await {
             tracing::warn!("{path} is not tidied up: {error:#}");
         }
     }
-    Ok(())
 }
 
 async fn tidy_one(house: &House, place: Workspace) -> Result<()> {
