@@ -7,6 +7,7 @@ use rusqlite::Connection;
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Pages in the log, and again so many, after which it is carried over: little enough that the disk is not kept busy for long.
 const PAGES: i32 = 1_000;
@@ -19,9 +20,14 @@ thread_local! {
     static IN_LOG: Cell<i32> = const { Cell::new(0) };
 }
 
+/// Had by whoever carries. SQLite would not let a second one wait: it sends him away, and the log would grow while a slow disk keeps
+/// the first one busy.
+type Turn = Arc<Mutex<()>>;
+
 /// The writer's side: it sees the log grow.
 pub(super) struct Carrier {
     bell: SyncSender<()>,
+    turn: Turn,
     /// Pages at which it was last called for.
     called_at: i32,
 }
@@ -34,12 +40,17 @@ impl Carrier {
             Ok(())
         }));
         let (bell, rung) = sync_channel(1);
-        let path = path.to_owned();
+        let turn = Turn::default();
+        let (path, shared) = (path.to_owned(), turn.clone());
         std::thread::Builder::new()
             .name("store-carrier".to_owned())
-            .spawn(move || carry_when_rung(&path, &rung))
+            .spawn(move || carry_when_rung(&path, &rung, &shared))
             .context("cannot start the thread that carries the log over")?;
-        Ok(Self { bell, called_at: 0 })
+        Ok(Self {
+            bell,
+            turn,
+            called_at: 0,
+        })
     }
 
     /// Looks how long the log is, between two commits on this connection.
@@ -49,7 +60,7 @@ impl Carrier {
             self.called_at = 0;
         }
         if pages >= MOST_PAGES {
-            carry(connection);
+            carry(connection, &self.turn);
             self.called_at = pages;
         } else if pages - self.called_at >= PAGES {
             self.called_at = pages;
@@ -59,14 +70,14 @@ impl Carrier {
     }
 }
 
-fn carry_when_rung(path: &Path, rung: &Receiver<()>) {
+fn carry_when_rung(path: &Path, rung: &Receiver<()>, turn: &Turn) {
     let mut connection = None;
     while rung.recv().is_ok() {
         if connection.is_none() {
             connection = open(path);
         }
         if let Some(connection) = &connection {
-            carry(connection);
+            carry(connection, turn);
         }
     }
 }
@@ -83,8 +94,9 @@ fn open(path: &Path) -> Option<Connection> {
         .ok()
 }
 
-/// As far as nobody reads what is older; nobody is waited for.
-fn carry(connection: &Connection) {
+/// As far as nobody reads what is older; no reader is waited for.
+fn carry(connection: &Connection, turn: &Turn) {
+    let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
     let carried = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
     if let Err(error) = carried {
         tracing::warn!("cannot carry the database's log over: {error}");
