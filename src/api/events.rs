@@ -11,6 +11,7 @@ use crate::model::session::SessionState;
 use crate::model::token::Scope;
 use crate::store::events::{self, Event};
 use crate::store::sessions;
+use anyhow::Result;
 use futures_util::stream::{Stream, unfold};
 use http_body_util::StreamBody;
 use hyper::body::{Bytes, Frame};
@@ -144,6 +145,8 @@ enum End {
     /// The session has ended: what is there is told, and nothing is waited for. Its last event need not be the one of its end, as when
     /// an agent is ended after its cancelled session.
     Reached,
+    /// The daemon goes down: what it knew by then is told, a page at the most, and the rest to whoever comes back.
+    Now,
 }
 
 impl Telling {
@@ -160,20 +163,18 @@ impl Telling {
             self.greeted = true;
             return Some(Bytes::from_static(COME_BACK));
         }
-        let over = self.end == End::Reached && self.watcher.has_caught_up();
-        if over || *self.shutdown.borrow() {
+        if self.end == End::Now {
             return None;
         }
-        let tidings = tokio::select! {
-            tidings = self.watcher.next() => tidings,
-            () = tokio::time::sleep(self.heartbeat) => Ok(Vec::new()),
-            _ = self.shutdown.changed() => return None,
-        };
+        let tidings = self.tidings().await;
         let stays = self.api.gate.stays(&self.caller).await;
         match stays.and_then(|stays| Ok((stays, tidings?))) {
             // A stream may be open for longer than its token holds.
             Ok((false, _)) => None,
-            Ok((true, tidings)) if tidings.is_empty() => Some(Bytes::from_static(SIGN_OF_LIFE)),
+            Ok((true, tidings)) if tidings.is_empty() => {
+                let goes_on = matches!(self.end, End::Never | End::Ahead);
+                goes_on.then_some(Bytes::from_static(SIGN_OF_LIFE))
+            }
             Ok((true, tidings)) => {
                 if self.end == End::Ahead && tidings.iter().any(|tiding| is_end(&tiding.kind)) {
                     self.end = End::Reached;
@@ -183,6 +184,24 @@ impl Telling {
             Err(error) => {
                 tracing::warn!("an event stream breaks off: {error:#}");
                 None
+            }
+        }
+    }
+
+    /// What has happened; nothing when it is time for a sign of life, or when the end is reached and all of it was told.
+    async fn tidings(&mut self) -> Result<Vec<Arc<Tiding>>> {
+        if *self.shutdown.borrow() {
+            self.end = End::Now;
+        }
+        if matches!(self.end, End::Reached | End::Now) {
+            return self.watcher.rest().await;
+        }
+        tokio::select! {
+            tidings = self.watcher.next() => tidings,
+            () = tokio::time::sleep(self.heartbeat) => Ok(Vec::new()),
+            _ = self.shutdown.changed() => {
+                self.end = End::Now;
+                self.watcher.rest().await
             }
         }
     }

@@ -168,7 +168,7 @@ impl Watcher {
     pub async fn next(&mut self) -> Result<Vec<Arc<Tiding>>> {
         loop {
             if self.behind {
-                let found = self.catch_up().await?;
+                let found = self.rest().await?;
                 if !found.is_empty() {
                     return Ok(found);
                 }
@@ -194,11 +194,6 @@ impl Watcher {
         }
     }
 
-    /// All rows that there were at the last look have been told.
-    pub fn has_caught_up(&self) -> bool {
-        !self.behind
-    }
-
     fn of_mine(&self, batch: &Batch) -> Vec<Arc<Tiding>> {
         let mine = |tiding: &&Arc<Tiding>| {
             let of_session = self.session.is_none() || tiding.session_id == self.session;
@@ -207,7 +202,8 @@ impl Watcher {
         batch.tidings.iter().filter(mine).cloned().collect()
     }
 
-    async fn catch_up(&mut self) -> Result<Vec<Arc<Tiding>>> {
+    /// What the rows have by now, a page at the most, without waiting for more; nothing when all of it was told.
+    pub async fn rest(&mut self) -> Result<Vec<Arc<Tiding>>> {
         let (session, after) = (self.session.clone(), self.position);
         let (found, last) = self
             .feed

@@ -122,6 +122,23 @@ fn what_comes_after_the_end_is_told_and_ends_the_stream_too() {
 }
 
 #[test]
+fn a_history_that_fills_its_pages_ends_without_a_wait() {
+    let site = Site::with_worker("echo TASK_COMPLETE");
+    let daemon = Daemon::start(site.configure("[http]\nheartbeat = \"1h\"\n"));
+    let http = daemon.http();
+    let id = submit(&http, &json!({ "objective": "Paint the door." }));
+    let path = format!("/v1/sessions/{id}/events");
+    to_the_end(open(&http, &path));
+    // As many as are read in one go, so that only a look that finds nothing tells that there are no more.
+    let fill = "WITH RECURSIVE more(n) AS (
+            SELECT count(*) + 1 FROM events WHERE session_id = ?1 UNION ALL SELECT n + 1 FROM more WHERE n < 256)
+        INSERT INTO events (session_id, at_ms, type, data) SELECT ?1, 0, 'daemon.stopped', '{\"worker\": \"w\"}' FROM more";
+    let sql = rusqlite::Connection::open(daemon.state().join("ralphd.db")).unwrap();
+    sql.execute(fill, [&id]).unwrap();
+    assert_eq!(to_the_end(open(&http, &path)).len(), 256);
+}
+
+#[test]
 fn all_sessions_are_followed_from_now_on_over_a_restart() {
     let mut daemon = done_at_once();
     let http = daemon.http();
