@@ -13,7 +13,7 @@ use ralphd::store::tasks::{self, Claim, Settlement};
 use serde_json::json;
 use std::time::Duration;
 
-const OBJECTIVE: &str =
+pub const OBJECTIVE: &str =
     "Refactor the module so that its tests pass, then write down what was changed and why.";
 pub const LEASE_MS: i64 = 30_000;
 
@@ -21,7 +21,7 @@ pub const LEASE_MS: i64 = 30_000;
 pub async fn round() -> (Duration, Duration) {
     let directory = place();
     let store = Store::open(directory.path()).expect("open the store");
-    let request = serde_json::to_string(&default_request(&Config::default())).expect("a request");
+    let request = request();
     let to = store.clone();
     let push = by_many(move |_| {
         let (to, new) = (to.clone(), session(request.clone()));
@@ -41,6 +41,11 @@ pub async fn round() -> (Duration, Duration) {
     })
     .await;
     (push, drain)
+}
+
+/// What a request without any wish comes to, as it is stored.
+pub fn request() -> String {
+    serde_json::to_string(&default_request(&Config::default())).expect("a request")
 }
 
 fn session(request: String) -> NewSession {

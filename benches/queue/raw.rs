@@ -19,13 +19,14 @@ const COMPLETE: &str = "UPDATE jobs SET state = 'completed', owner = NULL WHERE 
 const PAYLOAD: &str =
     "Refactor the module so that its tests pass, then write down what was changed and why.";
 
-enum Wish {
+/// What one of the crowd wants; `T` is what a claim is known by.
+pub enum Wish<T> {
     Push(i64),
     Claim,
-    Complete(i64),
+    Complete(T),
 }
 
-type Waiting = (Wish, oneshot::Sender<i64>);
+type Waiting<T> = (Wish<T>, oneshot::Sender<Option<T>>);
 
 /// The times to push and to drain all jobs.
 pub async fn round() -> (Duration, Duration) {
@@ -35,8 +36,16 @@ pub async fn round() -> (Duration, Duration) {
         .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
         .and_then(|()| connection.execute_batch(SCHEMA))
         .expect("prepare");
+    round_over(connection, grant).await
+}
+
+/// The same over other tables: `grant` fulfils one wish inside a transaction, and answers a claim.
+pub async fn round_over<T: Send + 'static>(
+    connection: Connection,
+    grant: impl Fn(&Connection, Wish<T>) -> rusqlite::Result<Option<T>> + Send + 'static,
+) -> (Duration, Duration) {
     let (sender, receiver) = mpsc::channel(4096);
-    let writer = std::thread::spawn(move || write(&connection, receiver));
+    let writer = std::thread::spawn(move || write(&connection, receiver, grant));
     let to = sender.clone();
     let push = by_many(move |number| {
         let to = to.clone();
@@ -49,8 +58,8 @@ pub async fn round() -> (Duration, Duration) {
     let drain = by_many(move |_| {
         let to = to.clone();
         async move {
-            let id = ask(&to, Wish::Claim).await;
-            ask(&to, Wish::Complete(id)).await;
+            let claim = ask(&to, Wish::Claim).await.expect("a job is ready");
+            ask(&to, Wish::Complete(claim)).await;
         }
     })
     .await;
@@ -59,13 +68,18 @@ pub async fn round() -> (Duration, Duration) {
     (push, drain)
 }
 
-async fn ask(to: &mpsc::Sender<Waiting>, wish: Wish) -> i64 {
+async fn ask<T>(to: &mpsc::Sender<Waiting<T>>, wish: Wish<T>) -> Option<T> {
     let (tell, told) = oneshot::channel();
-    to.send((wish, tell)).await.expect("the writer lives");
+    let sent = to.send((wish, tell)).await;
+    assert!(sent.is_ok(), "the writer lives");
     told.await.expect("the writer answers")
 }
 
-fn write(connection: &Connection, mut waiting: mpsc::Receiver<Waiting>) {
+fn write<T>(
+    connection: &Connection,
+    mut waiting: mpsc::Receiver<Waiting<T>>,
+    grant: impl Fn(&Connection, Wish<T>) -> rusqlite::Result<Option<T>>,
+) {
     let mut batch = Vec::with_capacity(MAX_JOBS_PER_COMMIT);
     let mut answers = Vec::with_capacity(MAX_JOBS_PER_COMMIT);
     let run = |statement: &str| -> rusqlite::Result<usize> {
@@ -89,20 +103,21 @@ fn write(connection: &Connection, mut waiting: mpsc::Receiver<Waiting>) {
     }
 }
 
-fn grant(connection: &Connection, wish: Wish) -> rusqlite::Result<i64> {
+fn grant(connection: &Connection, wish: Wish<i64>) -> rusqlite::Result<Option<i64>> {
     match wish {
         Wish::Push(at) => {
             connection
                 .prepare_cached(PUSH)?
                 .execute(params![at, PAYLOAD])?;
-            Ok(0)
+            Ok(None)
         }
         Wish::Claim => connection
             .prepare_cached(CLAIM)?
-            .query_row(["bench"], |row| row.get(0)),
+            .query_row(["bench"], |row| row.get(0))
+            .map(Some),
         Wish::Complete(id) => {
             connection.prepare_cached(COMPLETE)?.execute([id])?;
-            Ok(id)
+            Ok(None)
         }
     }
 }
