@@ -45,6 +45,36 @@ fn a_usage_limit_is_waited_out_over_a_restart_and_not_counted() {
 }
 
 #[test]
+fn who_has_no_time_until_a_limit_is_lifted_hears_so_when_the_time_is_over() {
+    let daemon = Daemon::start(claude(&usage_limit("36000")));
+    daemon.drop_file("short.md", "---\nbudget: { wall: 30m }\n---\nGo.");
+    let reason: String = wait_for("the task to be parked", || {
+        daemon.cell(
+            "SELECT parked_reason FROM tasks WHERE parked_reason IS NOT NULL",
+            [],
+        )
+    });
+    assert_eq!(
+        reason,
+        "usage limit of worker; its time budget of 30m is used up before that is over"
+    );
+    let until = "SELECT t.parked_until_ms - s.started_at_ms FROM tasks t JOIN sessions s ON s.id = t.session_id";
+    assert_eq!(daemon.cell(until, []), Some(30 * 60 * 1000i64));
+    // As if it were half an hour later.
+    rusqlite::Connection::open(daemon.state().join("ralphd.db"))
+        .and_then(|sql| {
+            sql.execute_batch(
+                "BEGIN IMMEDIATE; UPDATE sessions SET started_at_ms = started_at_ms - 1800000;
+                UPDATE tasks SET run_at_ms = 0, parked_until_ms = 0; COMMIT",
+            )
+        })
+        .unwrap();
+    let session = daemon.ended("short");
+    assert_eq!(session.ending(), ("failed", "budget_wall"));
+    assert_eq!(session.iteration_count, 0);
+}
+
+#[test]
 fn usage_and_cost_of_the_stream_are_in_the_rows() {
     let site = claude("say 'It is done.\\nTASK_COMPLETE' 0.25");
     let daemon = Daemon::start(site);

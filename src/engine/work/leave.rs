@@ -57,10 +57,28 @@ impl Work {
         .await
     }
 
-    /// The task is put aside.
+    /// The task is put aside, and not for longer than there is time: that it is out of it is heard then, not when a limit is lifted.
     pub async fn park(self, parking: Parking) -> Result<()> {
+        let parking = self.within_time(parking);
         self.leave(move |sql, claim, at_ms| tasks::park(sql, claim, &parking, at_ms))
             .await
+    }
+
+    fn within_time(&self, parking: Parking) -> Parking {
+        let (Parking::Until { at_ms, reason }, Some((wall, end_ms))) = (&parking, self.time_end())
+        else {
+            return parking;
+        };
+        // Who is out of time already, and cannot even be told so yet, is not looked at again and again.
+        match (now_ms()..*at_ms).contains(&end_ms) {
+            true => Parking::Until {
+                at_ms: end_ms,
+                reason: format!(
+                    "{reason}; its time budget of {wall} is used up before that is over"
+                ),
+            },
+            false => parking,
+        }
     }
 
     /// Told to stop from outside: put aside in the way that was meant.

@@ -24,6 +24,7 @@ use super::mission::Mission;
 use super::{House, Signals};
 use crate::agent;
 use crate::clock::now_ms;
+use crate::model::period::Period;
 use crate::model::plan::PlanTask;
 use crate::model::session::EndReason;
 use crate::store::restore_points::NewPoint;
@@ -73,6 +74,13 @@ impl Work {
         };
         let left_ms = wall.as_millis() - self.active_ms(now_ms());
         own.min(Duration::from_millis(u64::try_from(left_ms).unwrap_or(0)).max(MIN_TURN))
+    }
+
+    /// The session's time budget, and when it is used up unless people are waited for meanwhile.
+    fn time_end(&self) -> Option<(Period, i64)> {
+        let (wall, started) = (self.mission.budget.wall?, self.session.started_at_ms?);
+        let end_ms = started + self.session.waited_ms + wall.as_millis();
+        Some((wall, end_ms))
     }
 
     /// Working time so far: waiting for people and pauses are not held against the budget.
