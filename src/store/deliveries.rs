@@ -1,4 +1,4 @@
-//! The verbs of the `deliveries` table: which deliveries of webhooks have become sessions.
+//! The verbs of the `deliveries` table: which deliveries of webhooks have become sessions, and which answers from inboxes have counted.
 
 use super::driver::{Sql, values};
 use super::query;
@@ -16,10 +16,10 @@ pub struct Seen {
     pub session_id: Option<String>,
 }
 
-/// Whether a delivery of a hook was here before, by any of its keys.
-pub fn find(sql: &mut dyn Sql, hook: &str, keys: &[String]) -> Result<Option<Seen>> {
+/// Whether a delivery was here before, by any of its keys.
+pub fn find(sql: &mut dyn Sql, source: &str, keys: &[String]) -> Result<Option<Seen>> {
     for key in keys {
-        if let Some(row) = sql.row(query!("deliveries_find"), values![hook, key])? {
+        if let Some(row) = sql.row(query!("deliveries_find"), values![source, key])? {
             let session_id = row.optional_text("session_id")?;
             return Ok(Some(Seen { session_id }));
         }
@@ -30,7 +30,7 @@ pub fn find(sql: &mut dyn Sql, hook: &str, keys: &[String]) -> Result<Option<See
 /// Remembers a delivery that was not here before, and forgets some that were here long ago.
 pub fn remember(
     sql: &mut dyn Sql,
-    hook: &str,
+    source: &str,
     keys: &[String],
     session: &str,
     at_ms: i64,
@@ -41,7 +41,10 @@ pub fn remember(
         values![long_ago, FORGOTTEN_AT_ONCE],
     )?;
     for key in keys {
-        sql.run(query!("deliveries_add"), values![hook, key, session, at_ms])?;
+        sql.run(
+            query!("deliveries_add"),
+            values![source, key, session, at_ms],
+        )?;
     }
     Ok(())
 }

@@ -3,10 +3,14 @@
 use crate::clock::now_ms;
 use crate::model::gate::{self, GateStep};
 use crate::store::Store;
+use crate::store::driver::Sql;
 use crate::store::humans::{HumanKind, NoAnswer};
-use crate::store::{humans, sessions};
+use crate::store::{deliveries, humans, sessions};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+
+/// Where an answer that counts once is remembered to be from.
+const FROM_INBOX: &str = "inbox";
 
 /// Whom the answer is for, and what it says.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -49,26 +53,42 @@ fn from_text(text: &str) -> Result<Answer> {
 
 /// Gives the answer to the session that waits for it; returns the session's id. A number picks an option.
 pub async fn give(store: &Store, answer: Answer) -> Result<String> {
+    store.write(move |sql| settle(sql, &answer)).await
+}
+
+/// The same for what lay in an inbox. After a crash the entry may come again, when something else may be asked: it counts once.
+pub async fn give_once(store: &Store, answer: Answer, entry: &str) -> Result<String> {
+    let keys = [format!("entry:{entry}")];
     store
         .write(move |sql| {
-            let id = sessions::resolve(sql, &answer.session)?;
-            let asked = humans::waiting(sql, &id)?;
-            let options = asked.as_ref().map(|asked| asked.options.as_slice());
-            let words = pick(&answer.answer, options.unwrap_or_default());
-            let at_ms = now_ms();
-            match asked.filter(|asked| asked.kind == HumanKind::Gate) {
-                None => humans::answer(sql, &id, &words, at_ms)?,
-                Some(_) => match at_gate(&words) {
-                    Some((GateStep::Approve, _)) => humans::approve(sql, &id, at_ms)?,
-                    Some((GateStep::Reject, reason)) => {
-                        humans::reject(sql, &id, reason, at_ms)?;
-                    }
-                    _ => bail!(NoAnswer),
-                },
+            let seen = deliveries::find(sql, FROM_INBOX, &keys)?;
+            if let Some(session) = seen.and_then(|seen| seen.session_id) {
+                return Ok(session);
             }
-            Ok(id)
+            let session = settle(sql, &answer)?;
+            deliveries::remember(sql, FROM_INBOX, &keys, &session, now_ms())?;
+            Ok(session)
         })
         .await
+}
+
+fn settle(sql: &mut dyn Sql, answer: &Answer) -> Result<String> {
+    let id = sessions::resolve(sql, &answer.session)?;
+    let asked = humans::waiting(sql, &id)?;
+    let options = asked.as_ref().map(|asked| asked.options.as_slice());
+    let words = pick(&answer.answer, options.unwrap_or_default());
+    let at_ms = now_ms();
+    match asked.filter(|asked| asked.kind == HumanKind::Gate) {
+        None => humans::answer(sql, &id, &words, at_ms)?,
+        Some(_) => match at_gate(&words) {
+            Some((GateStep::Approve, _)) => humans::approve(sql, &id, at_ms)?,
+            Some((GateStep::Reject, reason)) => {
+                humans::reject(sql, &id, reason, at_ms)?;
+            }
+            _ => bail!(NoAnswer),
+        },
+    }
+    Ok(id)
 }
 
 /// A plain yes, or a no and its reason. A yes with conditions is neither: nobody would keep to them.

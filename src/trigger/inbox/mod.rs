@@ -10,7 +10,7 @@ use crate::config::Inbox as Configured;
 use crate::engine::House;
 use crate::files;
 use crate::model::request::Request;
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind, RenameMode};
 use notify::{RecursiveMode, Watcher};
 use settle::Settling;
@@ -95,7 +95,7 @@ impl OpenInbox {
         while !*shutdown.borrow() {
             let mut whole = HashSet::new();
             if Instant::now() >= next_scan {
-                self.scan();
+                self.scan().await;
                 next_scan = Instant::now() + rescan;
             }
             let wake = self
@@ -128,8 +128,11 @@ impl OpenInbox {
         }
     }
 
-    /// Notices every entry that is there; whether it is whole shows by its not changing.
-    fn scan(&mut self) {
+    /// Finishes what stayed half done, and notices every entry that is there; whether it is whole shows by its not changing.
+    async fn scan(&mut self) {
+        if let Err(error) = self.inbox.finish_taken().await {
+            self.complain(&error);
+        }
         match std::fs::read_dir(&self.inbox.path) {
             Ok(listing) => {
                 for entry in listing
@@ -152,12 +155,14 @@ impl OpenInbox {
         names.sort();
         for batch in names.chunks(BATCH) {
             if let Err(error) = self.inbox.take(batch).await {
-                tracing::error!(
-                    "the inbox {} cannot be worked on: {error:#}",
-                    self.inbox.path.display()
-                );
+                self.complain(&error);
             }
         }
+    }
+
+    fn complain(&self, error: &Error) {
+        let path = self.inbox.path.display();
+        tracing::error!("the inbox {path} cannot be worked on: {error:#}");
     }
 }
 

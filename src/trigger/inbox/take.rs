@@ -1,6 +1,6 @@
 //! Taking entries, crash-safe and exactly once. An entry is first moved to `.taken/<session-id>.<name>`, then its session is made
 //! under that very id, then it is moved to `accepted/`. After a crash the name in `.taken` says which session to look for:
-//! there, only the last move is missing; not there, it is taken as if it had just come.
+//! there, only the last move is missing; not there, it is taken as if it had just come. An answer is remembered by that id as well.
 
 use super::Inbox;
 use super::names;
@@ -72,7 +72,7 @@ impl Inbox {
         self.settle_all(taken).await
     }
 
-    /// What an earlier daemon had taken but not finished.
+    /// What was taken but not finished: by a daemon that died, or for want of disk space or the like.
     pub(super) async fn finish_taken(&self) -> Result<()> {
         let folder = self.path.join(TAKEN);
         let listing = std::fs::read_dir(&folder)
@@ -119,15 +119,23 @@ impl Inbox {
                 (entry, outcome)
             });
         }
+        let mut trouble = Ok(());
         for (entry, outcome) in all_at_once(admitted).await {
-            match outcome {
-                Ok(session) => self.accept(&entry, &session)?,
-                // The database is out of order: the entry stays in `.taken` for the next start.
-                Err(error) if !error.is::<NotAcceptable>() => return Err(error),
-                Err(refusal) => self.reject(&entry, &refusal.to_string()).await?,
-            }
+            // What keeps one entry from being put away need not keep the others.
+            trouble = trouble.and(self.put_away(&entry, outcome).await);
         }
-        Ok(())
+        trouble
+    }
+
+    async fn put_away(&self, entry: &Taken, outcome: Result<String>) -> Result<()> {
+        match outcome {
+            Ok(session) => self.accept(entry, &session),
+            Err(refusal) if refusal.is::<NotAcceptable>() => {
+                self.reject(entry, &refusal.to_string()).await
+            }
+            // The database is out of order: the entry stays in `.taken` for the next look.
+            Err(error) => Err(error),
+        }
     }
 
     fn read(&self, entry: &Taken) -> Result<Wanted> {
@@ -180,7 +188,7 @@ impl Inbox {
                 let created = store.write(move |sql| sessions::create(sql, &new)).await?;
                 Ok(created.id().to_owned())
             }
-            Wanted::Answer(given) => answer::give(store, given)
+            Wanted::Answer(given) => answer::give_once(store, given, &entry.id)
                 .await
                 .map_err(refusal_unless_unavailable),
         }

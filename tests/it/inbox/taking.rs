@@ -82,6 +82,24 @@ fn another_inbox_has_its_own_defaults() {
     wait_for("the reason", || note.is_file().then_some(()));
 }
 
+#[test]
+fn what_could_not_be_put_away_is_once_it_can_be() {
+    let site = Site::with_worker("echo TASK_COMPLETE").variable("RALPHD_INBOX__RESCAN", "100ms");
+    let daemon = Daemon::start(site);
+    let accepted = daemon.inbox().join("accepted");
+    fs::remove_dir(&accepted).unwrap();
+    fs::write(&accepted, "").unwrap();
+    prepare(&daemon, 3);
+    drop_all(&daemon, 3);
+    for name in ["n0", "n1", "n2"] {
+        daemon.in_state(name, "created");
+    }
+    fs::remove_file(&accepted).unwrap();
+    fs::create_dir(&accepted).unwrap();
+    assert_taken_once_each(&daemon, 3);
+    assert_eq!(entries(daemon.inbox().join(".taken")), 0);
+}
+
 /// Requests that lie ready, to be renamed in together.
 fn prepare(site: &Site, count: usize) {
     fs::create_dir(site.file("ready")).unwrap();

@@ -65,6 +65,41 @@ fn an_answer_may_come_as_a_file() {
 }
 
 #[test]
+fn a_file_that_has_answered_does_not_answer_again_after_a_crash() {
+    let asks_twice = r#"prompt=$(cat); mkdir -p state
+        ask() { echo "{\"question\": \"$1\"}" >state/question.json; echo 'I have to ask.'; }
+        case "$prompt" in
+        *'Answer: the brush'*) echo TASK_COMPLETE;;
+        *'Answer: the blue one'*) ask 'Which tool?';;
+        *) ask 'Which pot of paint?';;
+        esac"#;
+    let mut daemon = Daemon::start(Site::with_worker(asks_twice));
+    daemon.drop_file("paint.md", "Paint the door.");
+    let waiting = daemon.in_state("paint", "awaiting_human");
+    // The answer counts, but its file cannot be put away.
+    let accepted = daemon.inbox().join("accepted");
+    let aside = daemon.file("aside");
+    std::fs::rename(&accepted, &aside).unwrap();
+    std::fs::write(&accepted, "").unwrap();
+    let answer = format!("session: {}\nthe blue one", waiting.id);
+    daemon.drop_file("first.answer.md", &answer);
+    let open = "SELECT question FROM v_awaiting_human";
+    wait_for("the second question", || {
+        let question: Option<String> = daemon.cell(open, []);
+        question.filter(|question| question == "Which tool?")
+    });
+    daemon.kill9();
+    std::fs::remove_file(&accepted).unwrap();
+    std::fs::rename(&aside, &accepted).unwrap();
+    daemon.restart();
+    let kept = accepted.join(format!("{}.first.answer.md", waiting.id));
+    wait_for("the file to be put away", || kept.is_file().then_some(()));
+    assert_eq!(daemon.cell(open, []), Some("Which tool?".to_owned()));
+    daemon.ralphd(&["answer", &waiting.id, "the brush"]).done();
+    assert_eq!(daemon.ended("paint").status, "completed");
+}
+
+#[test]
 fn a_session_that_waits_survives_a_restart() {
     let mut daemon = Daemon::start(Site::with_worker(ASKS));
     daemon.drop_file("paint.md", "Paint the door.");
