@@ -11,6 +11,7 @@ mod place;
 mod preparing;
 mod pushing;
 mod recording;
+mod recording_strange;
 mod restoring;
 mod trees;
 mod written;
