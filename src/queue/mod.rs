@@ -4,6 +4,7 @@
 pub mod identity;
 pub mod janitor;
 mod scheduler;
+mod trouble;
 pub mod wake;
 
 pub use scheduler::Scheduler;

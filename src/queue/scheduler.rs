@@ -1,15 +1,15 @@
 //! Claims ready tasks while there are free slots, runs them, and passes on what people want of them.
 //! Woken by commits and by the time of the next task; it never polls the queue.
 
-use super::janitor;
+use super::{janitor, trouble};
 use crate::clock::now_ms;
 use crate::engine::{self, Door, Doors, House, Signals};
 use crate::model::room::Caps;
-use crate::model::session::{Control, EndReason};
+use crate::model::session::Control;
 use crate::store::driver::Sql;
 use crate::store::sessions;
-use crate::store::tasks::{self, Claim, ClaimLost};
-use crate::store::{Unavailable, humans, iterations, plans};
+use crate::store::tasks::{self, Claim};
+use crate::store::{Unavailable, humans, plans};
 use anyhow::{Result, anyhow};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -288,54 +288,7 @@ impl Scheduler {
         let (Some(Active { claim, .. }), Err(error)) = (self.active.remove(&id), result) else {
             return;
         };
-        if error.is::<ClaimLost>() {
-            tracing::warn!("{error}");
-        } else if may_pass(&error) {
-            // Nothing is settled: when the lease runs out the task is claimed again and goes on from its rows.
-            tracing::error!(session = claim.session_id, "left for later: {error:#}");
-        } else {
-            self.fail(claim, format!("{error:#}")).await;
-        }
-    }
-
-    /// An error that is neither the agent's nor the database's ends the session with its reason, never in silence.
-    async fn fail(&self, claim: Claim, detail: String) {
-        tracing::error!(session = claim.session_id, "session failed: {detail}");
-        if let Err(error) = self.end_turn(&claim).await {
-            // Not settled: an agent without a session is worse than a session that is tried again when its lease runs out.
-            tracing::error!("its turn could not be ended, so it is left for later: {error:#}");
-            return;
-        }
-        let settled = self
-            .house
-            .store
-            .write(move |sql| engine::fail(sql, &claim, EndReason::AgentFailed, &detail))
-            .await;
-        if let Err(error) = settled {
-            tracing::error!("a failed session could not be ended: {error:#}");
-        }
-    }
-
-    /// A turn that an earlier daemon started may still run although its session cannot go on.
-    async fn end_turn(&self, claim: &Claim) -> Result<()> {
-        let (session, task) = (claim.session_id.clone(), claim.task_id.clone());
-        let last = self
-            .house
-            .store
-            .read(move |sql| iterations::last_of_task(sql, &session, &task))
-            .await?;
-        let Some(iteration) = last.map(|last| last.id) else {
-            return Ok(());
-        };
-        let supervisor = &self.house.roster.supervision().supervisor;
-        let after = [
-            engine::summary_turn(&iteration),
-            engine::verify_turn(&iteration),
-        ];
-        for turn in after.into_iter().chain([iteration]) {
-            supervisor.end(&self.house.turn_record(&turn)).await?;
-        }
-        Ok(())
+        trouble::settle(&self.house, claim, &error).await;
     }
 
     /// Ends the running turns and waits until every task is parked.
@@ -386,25 +339,6 @@ fn caps_of(house: &House) -> Caps {
         sessions: config.queue.max_sessions,
         agents: agents.collect(),
     }
-}
-
-/// The machine is at fault, not the session: a full disk, a busy database, too many open files.
-fn may_pass(error: &anyhow::Error) -> bool {
-    use std::io::ErrorKind::*;
-    error.chain().any(|cause| {
-        let io = cause
-            .downcast_ref::<std::io::Error>()
-            .map(std::io::Error::kind);
-        cause.is::<Unavailable>()
-            || matches!(
-                io,
-                Some(StorageFull | QuotaExceeded | ReadOnlyFilesystem | OutOfMemory | WouldBlock)
-            )
-            || cause
-                .downcast_ref::<std::io::Error>()
-                .and_then(std::io::Error::raw_os_error)
-                .is_some_and(|code| [libc::EMFILE, libc::ENFILE].contains(&code))
-    })
 }
 
 type Ended = Result<(tokio::task::Id, Result<()>), tokio::task::JoinError>;
