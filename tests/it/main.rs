@@ -11,6 +11,7 @@ mod doctor;
 mod escapes;
 mod eyes;
 mod fallback;
+mod full_disk;
 mod hooks;
 mod inbox;
 mod keys;

@@ -3,6 +3,7 @@
 
 mod contract;
 mod daemon;
+mod disk;
 pub mod http;
 pub mod model_server;
 pub mod postgres;

@@ -1,5 +1,6 @@
 //! A site: a directory with a state, a configuration and agents that are small shell scripts. Nothing runs in it yet.
 
+use super::disk::Disk;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -9,6 +10,8 @@ const BINARY: &str = env!("CARGO_BIN_EXE_ralphd");
 
 /// Where a test takes place.
 pub struct Site {
+    /// Before the directory that it is in: it goes first.
+    disk: Option<Disk>,
     root: TempDir,
     config: String,
     environment: Vec<(String, String)>,
@@ -27,6 +30,7 @@ impl Site {
     pub fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         Self {
+            disk: None,
             root,
             config: String::new(),
             environment: Vec::new(),
@@ -63,6 +67,18 @@ impl Site {
         self
     }
 
+    /// Puts the state on a disk of its own; nothing where that is not allowed.
+    pub fn with_small_state(mut self, mebibytes: u32) -> Option<Self> {
+        self.disk = Some(Disk::mount(&self.state(), mebibytes)?);
+        Some(self)
+    }
+
+    pub fn disk(&self) -> &Disk {
+        self.disk
+            .as_ref()
+            .expect("the state has no disk of its own")
+    }
+
     pub fn root(&self) -> &Path {
         self.root.path()
     }
@@ -93,7 +109,7 @@ impl Site {
     /// Puts a whole file into the inbox, by renaming as a careful sender does.
     pub fn drop_file(&self, name: &str, text: &str) {
         fs::create_dir_all(self.inbox()).unwrap();
-        let draft = self.file(&format!("draft-{name}"));
+        let draft = self.state().join(format!("draft-{name}"));
         fs::write(&draft, text).unwrap();
         fs::rename(draft, self.inbox().join(name)).unwrap();
     }
