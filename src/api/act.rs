@@ -5,7 +5,7 @@ use super::call::Call;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::route::Route;
-use super::sessions::{Submitted, accepted, admit, with_key};
+use super::sessions::{ONE_SESSION, Submitted, accepted, admit, key_of, key_schema, with_key};
 use crate::clock::now_ms;
 use crate::model::request::{Changes, Request};
 use crate::model::session::Trigger;
@@ -13,7 +13,7 @@ use crate::model::token::Scope;
 use crate::report::standing::Standing;
 use crate::store::driver::Sql;
 use crate::store::sessions::Created;
-use crate::store::{guidance, humans, sessions};
+use crate::store::{deliveries, guidance, humans, sessions};
 use crate::trigger::{again, answer as answers};
 use futures_util::future::BoxFuture;
 use hyper::{Method, StatusCode};
@@ -23,6 +23,10 @@ use std::sync::Arc;
 
 /// What a person may say at once: it becomes an event, of which many are read together, and part of a prompt.
 const MAX_WORDS_BYTES: usize = 64 * 1024;
+/// Where a call that is done once is remembered to be from.
+const FROM_CALLS: &str = "http";
+/// What an idempotency key does to an act.
+pub const ONCE: &str = "The same under the same key is done once, however often it comes.";
 
 /// A person's answer; the number of an option picks it.
 #[derive(Deserialize, JsonSchema)]
@@ -30,6 +34,15 @@ const MAX_WORDS_BYTES: usize = 64 * 1024;
 struct AnswerBody {
     #[schemars(regex(pattern = r"\S"))]
     answer: String,
+    /// The id of the question. Left out, it is an answer to whatever is asked; else it is refused once something else is.
+    question: Option<String>,
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct ApproveBody {
+    /// The id of what is asked: what a session asks about next is not approved with it.
+    question: Option<String>,
 }
 
 #[derive(Default, Deserialize, JsonSchema)]
@@ -37,6 +50,8 @@ struct AnswerBody {
 struct RejectBody {
     #[schemars(regex(pattern = r"\S"))]
     reason: Option<String>,
+    /// The id of what is asked.
+    question: Option<String>,
 }
 
 /// Something that the next iteration is to know.
@@ -63,11 +78,13 @@ pub fn routes() -> Vec<Route> {
     let act = |path, name, summary, action| {
         Route::new(Method::POST, path, name, summary, action)
             .needs(Scope::Act)
+            .header("Idempotency-Key", key_schema(), ONCE)
             .answers::<Standing>(StatusCode::OK, "How the session stands now.")
     };
     let again = |path, name, summary, action| {
         Route::new(Method::POST, path, name, summary, action)
             .needs(Scope::Submit)
+            .header("Idempotency-Key", key_schema(), ONE_SESSION)
             .may_take::<Changes>()
             .answers::<Submitted>(StatusCode::ACCEPTED, "A new session, linked to this one.")
     };
@@ -83,14 +100,9 @@ pub fn routes() -> Vec<Route> {
             "/v1/sessions/{id}/approve",
             "approve",
             "Let the step run that a session asks about.",
-            |api, call| {
-                Box::pin(async move {
-                    call.json::<NoBody>()?;
-                    change(&api, &call, |sql, id| humans::approve(sql, id, now_ms())).await
-                })
-            },
+            |api, call| Box::pin(approve(api, call)),
         )
-        .may_take::<NoBody>(),
+        .may_take::<ApproveBody>(),
         act(
             "/v1/sessions/{id}/reject",
             "reject",
@@ -119,7 +131,7 @@ pub fn routes() -> Vec<Route> {
             |api, call| {
                 Box::pin(async move {
                     call.json::<NoBody>()?;
-                    change(&api, &call, |sql, id| {
+                    change(&api, &call, "resume", |sql, id| {
                         sessions::resume(sql, id, now_ms()).map(drop)
                     })
                     .await
@@ -134,7 +146,7 @@ pub fn routes() -> Vec<Route> {
             |api, call| {
                 Box::pin(async move {
                     call.json::<NoBody>()?;
-                    change(&api, &call, |sql, id| {
+                    change(&api, &call, "cancel", |sql, id| {
                         sessions::cancel(sql, id, now_ms()).map(drop)
                     })
                     .await
@@ -162,16 +174,29 @@ async fn answer(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
     let given = answers::Answer {
         session: call.part().to_owned(),
         answer: some_words("answer", body.answer)?,
+        question: body.question,
     };
-    let id = answers::give(&api.house.store, given).await?;
-    stands(&api, id).await
+    change(&api, &call, "answer", move |sql, _| {
+        answers::settle(sql, &given).map(drop)
+    })
+    .await
+}
+
+async fn approve(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
+    let body: ApproveBody = call.json()?;
+    change(&api, &call, "approve", move |sql, id| {
+        humans::expect_asked(sql, id, body.question.as_deref())?;
+        humans::approve(sql, id, now_ms())
+    })
+    .await
 }
 
 async fn reject(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
     let body: RejectBody = call.json()?;
     let reason = body.reason.map(|reason| some_words("reason", reason));
     let reason = reason.transpose()?;
-    change(&api, &call, move |sql, id| {
+    change(&api, &call, "reject", move |sql, id| {
+        humans::expect_asked(sql, id, body.question.as_deref())?;
         humans::reject(sql, id, reason.as_deref(), now_ms())
     })
     .await
@@ -180,7 +205,7 @@ async fn reject(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
 async fn tell(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
     let body: TellBody = call.json()?;
     let text = some_words("text", body.text)?;
-    change(&api, &call, move |sql, id| {
+    change(&api, &call, "tell", move |sql, id| {
         guidance::tell(sql, id, &text, now_ms())
     })
     .await
@@ -188,7 +213,7 @@ async fn tell(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
 
 async fn pause(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
     let body: PauseBody = call.json()?;
-    change(&api, &call, move |sql, id| {
+    change(&api, &call, "pause", move |sql, id| {
         sessions::pause(sql, id, body.now, now_ms()).map(drop)
     })
     .await
@@ -209,15 +234,32 @@ pub fn some_words(key: &str, text: String) -> Result<String, Problem> {
 async fn change(
     api: &Arc<Api>,
     call: &Call,
+    name: &'static str,
     change: impl Fn(&mut dyn Sql, &str) -> anyhow::Result<()> + Send + 'static,
 ) -> Result<Reply, Problem> {
-    let given = call.part().to_owned();
+    let (given, key) = (call.part().to_owned(), key_of(call)?);
     let id = api.house.store.write(move |sql| {
         let id = sessions::resolve(sql, &given)?;
-        change(sql, &id)?;
+        keyed(sql, key.as_deref(), name, &id, |sql| change(sql, &id))?;
         Ok(id)
     });
     stands(api, id.await?).await
+}
+
+/// Does it to the session, and once only where the call has a key.
+pub fn keyed(
+    sql: &mut dyn Sql,
+    key: Option<&str>,
+    name: &str,
+    session: &str,
+    change: impl FnOnce(&mut dyn Sql) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let Some(key) = key else {
+        return change(sql);
+    };
+    let key = format!("{name}:{session}:{key}");
+    let changed = |sql: &mut dyn Sql| change(sql).map(|()| session.to_owned());
+    deliveries::once(sql, FROM_CALLS, &key, now_ms(), changed).map(drop)
 }
 
 async fn stands(api: &Arc<Api>, id: String) -> Result<Reply, Problem> {
@@ -225,7 +267,17 @@ async fn stands(api: &Arc<Api>, id: String) -> Result<Reply, Problem> {
         let session = sessions::expect(sql, &id)?;
         Standing::of(sql, session)
     });
-    Ok(Reply::ok(&standing.await?))
+    let standing = standing.await.map_err(|error| {
+        tracing::error!("what was done cannot be shown: {error:#}");
+        done_all_the_same()
+    });
+    Ok(Reply::ok(&standing?))
+}
+
+/// Who would try again does not hear that nothing was changed.
+pub fn done_all_the_same() -> Problem {
+    let detail = "it was done, but how the session stands cannot be read just now";
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
 }
 
 fn begin_again(

@@ -24,7 +24,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// How long a client is asked to wait before it comes back, in milliseconds.
-pub const COME_BACK: &[u8] = b"retry: 2000\n\n";
+pub const COME_BACK: &str = "retry: 2000\n\n";
 /// What a silent stream says.
 pub const SIGN_OF_LIFE: &[u8] = b": alive\n\n";
 
@@ -102,7 +102,8 @@ fn position(call: &Call) -> Result<Option<i64>, Problem> {
                 .ok_or_else(|| Problem::unfit("Last-Event-ID: must be the number of an event"))?,
         ),
     };
-    Ok(after.or(told))
+    // A browser that comes back asks for the same address as at first, with how far it came.
+    Ok(told.or(after))
 }
 
 /// The events of all sessions, or of one, which may have ended already.
@@ -161,7 +162,8 @@ impl Telling {
     async fn next(&mut self) -> Option<Bytes> {
         if !self.greeted {
             self.greeted = true;
-            return Some(Bytes::from_static(COME_BACK));
+            // Whoever comes back before anything was told goes on from here too.
+            return Some(format!("id: {}\n{COME_BACK}", self.watcher.position()).into());
         }
         if self.end == End::Now {
             return None;

@@ -194,6 +194,11 @@ impl Watcher {
         }
     }
 
+    /// Everything up to here was told, or is none of its events.
+    pub fn position(&self) -> i64 {
+        self.position
+    }
+
     fn of_mine(&self, batch: &Batch) -> Vec<Arc<Tiding>> {
         let mine = |tiding: &&Arc<Tiding>| {
             let of_session = self.session.is_none() || tiding.session_id == self.session;

@@ -2,12 +2,12 @@
 //! (`-resume`, and `agent-human-response`), and how it stands (`-status`). Who writes something new uses `/v1`.
 
 use super::Api;
-use super::act::some_words;
+use super::act::{ONCE, done_all_the_same, keyed, some_words};
 use super::call::Call;
 use super::problem::Problem;
 use super::reply::Reply;
 use super::route::Route;
-use super::sessions::{MAX_WAIT_SECONDS, admit, with_key};
+use super::sessions::{MAX_WAIT_SECONDS, ONE_SESSION, admit, key_of, key_schema, with_key};
 use super::wait::Rest;
 use crate::clock::{iso, now_ms};
 use crate::engine::mission::AUTO;
@@ -15,9 +15,12 @@ use crate::model::request::Request;
 use crate::model::session::{InvalidStep, SessionState, SessionStep, Trigger};
 use crate::model::task::TaskState;
 use crate::model::token::Scope;
+use crate::store::driver::Sql;
+use crate::store::humans::{AskedSomethingElse, HumanRequest};
 use crate::store::{humans, sessions, tasks};
 use crate::trigger::answer as answers;
 use crate::trigger::intake::Origin;
+use anyhow::bail;
 use hyper::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -130,6 +133,7 @@ pub fn routes() -> Vec<Route> {
             |api, call| Box::pin(ask(api, call)),
         )
         .needs(Scope::Submit)
+        .header("Idempotency-Key", key_schema(), ONE_SESSION)
         .query("wait", wait.clone(), waits)
         .takes::<Question>()
         .answers::<Answered>(
@@ -145,6 +149,7 @@ pub fn routes() -> Vec<Route> {
             |api, call| Box::pin(resume(api, call)),
         )
         .needs(Scope::Act)
+        .header("Idempotency-Key", key_schema(), ONCE)
         .query("wait", wait, waits)
         .takes::<Resume>()
         .answers::<Answered>(
@@ -170,6 +175,7 @@ pub fn routes() -> Vec<Route> {
             |api, call| Box::pin(human_response(api, call)),
         )
         .needs(Scope::Act)
+        .header("Idempotency-Key", key_schema(), ONCE)
         .takes::<HumanResponse>()
         .answers::<Taken>(StatusCode::OK, "The answer was taken."),
     ]
@@ -179,8 +185,14 @@ async fn ask(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
     let request = with_key(request_of(call.json()?)?, &call)?;
     let longest = longest(&call)?;
     let created = admit(&api, request, Origin::new(Trigger::Api)).await?;
-    let rest = api.rest_of(created.id(), longest).await?;
-    answer(&api, rest).await
+    wait_for_rest(&api, created.id(), longest).await
+}
+
+/// What comes of a session that was made or answered.
+async fn wait_for_rest(api: &Arc<Api>, id: &str, longest: Duration) -> Result<Reply, Problem> {
+    let rest = api.rest_of(id, longest).await;
+    let rest = rest.map_err(|_| done_all_the_same())?;
+    answer(api, rest).await
 }
 
 fn longest(call: &Call) -> Result<Duration, Problem> {
@@ -222,9 +234,8 @@ fn request_of(mut body: Map<String, Json>) -> Result<Request, Problem> {
 async fn resume(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
     let body: Resume = call.json()?;
     let longest = longest(&call)?;
-    let id = give(&api, body.session_id, None, body.human_response).await?;
-    let rest = api.rest_of(&id, longest).await?;
-    answer(&api, rest).await
+    let id = give(&api, &call, body.session_id, None, body.human_response).await?;
+    wait_for_rest(&api, &id, longest).await
 }
 
 async fn human_response(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
@@ -241,7 +252,7 @@ async fn human_response(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
         },
         _ => return Err(Problem::unfit("response: must be an object or a text")),
     };
-    let id = give(&api, body.session_id, body.task_id, words).await?;
+    let id = give(&api, &call, body.session_id, body.task_id, words).await?;
     let status = api.look(&id).await?.standing.session.status;
     Ok(Reply::ok(&Taken {
         success: true,
@@ -253,48 +264,47 @@ async fn human_response(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
 /// Gives a person's answer to the session, or to the sub-agent of it that asks; returns the session that was named.
 async fn give(
     api: &Arc<Api>,
+    call: &Call,
     given: String,
     task: Option<String>,
     words: String,
 ) -> Result<String, Problem> {
     let words = some_words("the answer", words)?;
-    let (id, asking) = api
-        .house
-        .store
-        .read(move |sql| {
-            let id = sessions::resolve(sql, &given)?;
-            let own = humans::waiting(sql, &id)?;
-            let asking = match own {
-                Some(asked) => Some((id.clone(), asked.task_id)),
-                None => match sessions::asking_below(sql, &id)? {
-                    Some(child) => {
-                        let asked = humans::waiting(sql, &child.id)?;
-                        Some((child.id, asked.and_then(|asked| asked.task_id)))
-                    }
-                    None => None,
-                },
+    let key = key_of(call)?;
+    let given = api.house.store.write(move |sql| {
+        let id = sessions::resolve(sql, &given)?;
+        keyed(sql, key.as_deref(), "answer", &id, |sql| {
+            let (asker, asked) = asking(sql, &id)?;
+            if task.is_some() && task != asked.task_id {
+                bail!(AskedSomethingElse);
+            }
+            let answer = answers::Answer {
+                session: asker,
+                answer: words.clone(),
+                question: Some(asked.id),
             };
-            Ok((id, asking))
-        })
-        .await?;
-    let Some((asker, asked_by)) = asking else {
-        let state = api.look(&id).await?.standing.session.status;
-        let refused = InvalidStep {
-            from: state.as_str(),
-            step: SessionStep::Answer.as_str(),
-        };
-        return Err(anyhow::Error::new(refused).into());
-    };
-    if task.is_some() && task != asked_by {
-        let detail = "task_id: it is another task that asks";
-        return Err(Problem::new(StatusCode::CONFLICT, detail));
+            answers::settle(sql, &answer).map(drop)
+        })?;
+        Ok(id)
+    });
+    Ok(given.await?)
+}
+
+/// Who asks, the session itself or a sub-agent of it, and what.
+fn asking(sql: &mut dyn Sql, id: &str) -> anyhow::Result<(String, HumanRequest)> {
+    if let Some(asked) = humans::waiting(sql, id)? {
+        return Ok((id.to_owned(), asked));
     }
-    let answer = answers::Answer {
-        session: asker,
-        answer: words,
-    };
-    answers::give(&api.house.store, answer).await?;
-    Ok(id)
+    if let Some(child) = sessions::asking_below(sql, id)?
+        && let Some(asked) = humans::waiting(sql, &child.id)?
+    {
+        return Ok((child.id, asked));
+    }
+    let state = sessions::expect(sql, id)?.status;
+    bail!(InvalidStep {
+        from: state.as_str(),
+        step: SessionStep::Answer.as_str(),
+    })
 }
 
 /// The answer as the contract has it.

@@ -5,7 +5,7 @@ use super::reply::Reply;
 use crate::model::request::Problems;
 use crate::model::session::InvalidStep;
 use crate::store::Unavailable;
-use crate::store::humans::NoAnswer;
+use crate::store::humans::{AskedSomethingElse, NoAnswer};
 use crate::store::restore_points::NoPoint;
 use crate::store::sessions::NotFound;
 use crate::trigger::again::NotEnded;
@@ -130,7 +130,8 @@ impl From<anyhow::Error> for Problem {
             Err(error) => error,
         };
         let detail = format!("{error:#}");
-        let is_conflict = error.is::<InvalidStep>() || error.is::<NotEnded>();
+        let is_conflict =
+            error.is::<InvalidStep>() || error.is::<NotEnded>() || error.is::<AskedSomethingElse>();
         match () {
             () if error.is::<NotFound>() || error.is::<NoPoint>() => Self::not_found(detail),
             () if is_conflict => Self::new(StatusCode::CONFLICT, detail),

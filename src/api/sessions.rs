@@ -37,6 +37,9 @@ const MAX_PAGE_BYTES: usize = 4 << 20;
 const READ_AT_ONCE: u32 = 16;
 const KEY: &str = "idempotency-key";
 const MAX_KEY_BYTES: usize = 255;
+/// What an idempotency key does to a request.
+pub const ONE_SESSION: &str =
+    "Two requests with the same key become one session, whatever way they come.";
 
 /// What became of a request.
 #[derive(Serialize, JsonSchema)]
@@ -86,7 +89,6 @@ pub fn routes() -> Vec<Route> {
     let page = json!({ "type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": PAGE });
     let time = json!({ "type": "string", "format": "date-time" });
     let wait = json!({ "type": "integer", "minimum": 0, "maximum": MAX_WAIT_SECONDS });
-    let key = json!({ "type": "string", "minLength": 1, "maxLength": MAX_KEY_BYTES, "pattern": "^[!-~]+$" });
     vec![
         Route::new(
             Method::POST,
@@ -96,11 +98,7 @@ pub fn routes() -> Vec<Route> {
             |api, call| Box::pin(submit(api, call)),
         )
         .needs(Scope::Submit)
-        .header(
-            "Idempotency-Key",
-            key,
-            "Two requests with the same key become one session, whatever way they come.",
-        )
+        .header("Idempotency-Key", key_schema(), ONE_SESSION)
         .query(
             "wait",
             wait,
@@ -196,9 +194,10 @@ async fn submit(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
     let created = admit(&api, request, Origin::new(Trigger::Api)).await?;
     if let Some(seconds) = wait.filter(|seconds| *seconds > 0) {
         let longest = Duration::from_secs(seconds.unsigned_abs());
-        let rest = api.rest_of(created.id(), longest).await?;
-        if rest.is_reached() {
-            return Ok(at(&created, Reply::ok(&rest.standing)));
+        match api.rest_of(created.id(), longest).await {
+            Ok(rest) if rest.is_reached() => return Ok(at(&created, Reply::ok(&rest.standing))),
+            // It is on disk, whatever can be read of it.
+            Ok(_) | Err(_) => {}
         }
     }
     Ok(accepted(&created))
@@ -244,11 +243,11 @@ fn request_of(call: &Call) -> Result<Request, Problem> {
     with_key(request, call)
 }
 
-/// The key of the header is the request's own.
-pub fn with_key(request: Request, call: &Call) -> Result<Request, Problem> {
+/// The key under which a call is done once, however often it comes.
+pub fn key_of(call: &Call) -> Result<Option<String>, Problem> {
     let mut headers = call.headers.get_all(KEY).iter();
     let Some(header) = headers.next() else {
-        return Ok(request);
+        return Ok(None);
     };
     let key = header.to_str().map(str::trim).unwrap_or_default();
     let plain = key.bytes().all(|byte| byte.is_ascii_graphic());
@@ -256,12 +255,24 @@ pub fn with_key(request: Request, call: &Call) -> Result<Request, Problem> {
         let detail = "Idempotency-Key: must be there once, with 1 to 255 visible ASCII characters";
         return Err(Problem::unfit(detail));
     }
+    Ok(Some(key.to_owned()))
+}
+
+pub fn key_schema() -> serde_json::Value {
+    json!({ "type": "string", "minLength": 1, "maxLength": MAX_KEY_BYTES, "pattern": "^[!-~]+$" })
+}
+
+/// The key of the header is the request's own.
+pub fn with_key(request: Request, call: &Call) -> Result<Request, Problem> {
+    let Some(key) = key_of(call)? else {
+        return Ok(request);
+    };
     match &request.idempotency_key {
-        Some(other) if other != key => Err(Problem::unfit(
+        Some(other) if *other != key => Err(Problem::unfit(
             "idempotency_key and the header Idempotency-Key differ; give one of them",
         )),
         _ => Ok(Request {
-            idempotency_key: Some(key.to_owned()),
+            idempotency_key: Some(key),
             ..request
         }),
     }

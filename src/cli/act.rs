@@ -25,6 +25,7 @@ pub fn answer(desk: Desk, answer: Answer) -> Result<Exit> {
         let given = answers::Answer {
             session: answer.which.id.clone(),
             answer: text,
+            question: None,
         };
         let id = answers::give(&store, given).await?;
         let stands = stands(&store, &id).await?;

@@ -1,4 +1,5 @@
-//! The verbs of the `deliveries` table: which deliveries of webhooks have become sessions, and which answers from inboxes have counted.
+//! The verbs of the `deliveries` table: which deliveries of webhooks have become sessions, and which acts on sessions have counted that may
+//! come again.
 
 use super::driver::{Sql, values};
 use super::query;
@@ -16,10 +17,11 @@ pub struct Seen {
     pub session_id: Option<String>,
 }
 
-/// Whether a delivery was here before, by any of its keys.
-pub fn find(sql: &mut dyn Sql, source: &str, keys: &[String]) -> Result<Option<Seen>> {
+/// Whether a delivery was here before, by any of its keys, as long as it is known.
+pub fn find(sql: &mut dyn Sql, source: &str, keys: &[String], at_ms: i64) -> Result<Option<Seen>> {
+    let long_ago = at_ms - KEPT_MS;
     for key in keys {
-        if let Some(row) = sql.row(query!("deliveries_find"), values![source, key])? {
+        if let Some(row) = sql.row(query!("deliveries_find"), values![source, key, long_ago])? {
             let session_id = row.optional_text("session_id")?;
             return Ok(Some(Seen { session_id }));
         }
@@ -47,4 +49,22 @@ pub fn remember(
         )?;
     }
     Ok(())
+}
+
+/// Does what was not done before under this key, and remembers the session that it was done to; else finds that.
+pub fn once(
+    sql: &mut dyn Sql,
+    source: &str,
+    key: &str,
+    at_ms: i64,
+    act: impl FnOnce(&mut dyn Sql) -> Result<String>,
+) -> Result<String> {
+    let keys = [key.to_owned()];
+    let seen = find(sql, source, &keys, at_ms)?;
+    if let Some(session) = seen.and_then(|seen| seen.session_id) {
+        return Ok(session);
+    }
+    let session = act(sql)?;
+    remember(sql, source, &keys, &session, at_ms)?;
+    Ok(session)
 }

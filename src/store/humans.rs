@@ -124,6 +124,29 @@ pub fn waiting(sql: &mut dyn Sql, session: &str) -> Result<Option<HumanRequest>>
     row.as_ref().map(from_row).transpose()
 }
 
+/// Refuses what was meant for another question than the one that waits: it came twice, or too late.
+pub fn expect_asked(sql: &mut dyn Sql, session: &str, question: Option<&str>) -> Result<()> {
+    let Some(meant) = question else {
+        return Ok(());
+    };
+    match waiting(sql, session)? {
+        Some(asked) if asked.id != meant => bail!(AskedSomethingElse),
+        _ => Ok(()),
+    }
+}
+
+/// A word on a question that no longer waits, while another one does.
+#[derive(Debug)]
+pub struct AskedSomethingElse;
+
+impl std::fmt::Display for AskedSomethingElse {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("that question no longer waits, and another one does: look at it first")
+    }
+}
+
+impl std::error::Error for AskedSomethingElse {}
+
 /// Everything ever asked in a session, oldest first.
 pub fn of_session(sql: &mut dyn Sql, session: &str) -> Result<Vec<HumanRequest>> {
     let rows = sql.rows(query!("humans_of_session"), values![session])?;

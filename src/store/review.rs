@@ -47,6 +47,7 @@ pub struct Cost {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Asked {
     pub session_id: String,
+    pub question_id: String,
     pub kind: HumanKind,
     pub question: String,
     pub options: Vec<String>,
@@ -145,6 +146,7 @@ pub fn asked(sql: &mut dyn Sql, limit: u32) -> Result<Vec<Asked>> {
         let options = row.optional_json("options")?.unwrap_or_default();
         Ok(Asked {
             session_id: row.text("session_id")?,
+            question_id: row.text("question_id")?,
             kind: row.word("kind")?,
             question: row.text("question")?,
             options: serde_json::from_value(options).unwrap_or_default(),

@@ -18,6 +18,9 @@ const FROM_INBOX: &str = "inbox";
 pub struct Answer {
     pub session: String,
     pub answer: String,
+    /// The id of the question; left out, it is for whatever is asked.
+    #[serde(default)]
+    pub question: Option<String>,
 }
 
 /// Whether a file of this name is an answer.
@@ -48,6 +51,7 @@ fn from_text(text: &str) -> Result<Answer> {
     Ok(Answer {
         session: session.trim().to_owned(),
         answer: rest.trim().to_owned(),
+        question: None,
     })
 }
 
@@ -58,22 +62,18 @@ pub async fn give(store: &Store, answer: Answer) -> Result<String> {
 
 /// The same for what lay in an inbox. After a crash the entry may come again, when something else may be asked: it counts once.
 pub async fn give_once(store: &Store, answer: Answer, entry: &str) -> Result<String> {
-    let keys = [format!("entry:{entry}")];
+    let key = format!("entry:{entry}");
     store
         .write(move |sql| {
-            let seen = deliveries::find(sql, FROM_INBOX, &keys)?;
-            if let Some(session) = seen.and_then(|seen| seen.session_id) {
-                return Ok(session);
-            }
-            let session = settle(sql, &answer)?;
-            deliveries::remember(sql, FROM_INBOX, &keys, &session, now_ms())?;
-            Ok(session)
+            deliveries::once(sql, FROM_INBOX, &key, now_ms(), |sql| settle(sql, &answer))
         })
         .await
 }
 
-fn settle(sql: &mut dyn Sql, answer: &Answer) -> Result<String> {
+/// The same within a transaction.
+pub fn settle(sql: &mut dyn Sql, answer: &Answer) -> Result<String> {
     let id = sessions::resolve(sql, &answer.session)?;
+    humans::expect_asked(sql, &id, answer.question.as_deref())?;
     let asked = humans::waiting(sql, &id)?;
     let options = asked.as_ref().map(|asked| asked.options.as_slice());
     let words = pick(&answer.answer, options.unwrap_or_default());
@@ -104,10 +104,13 @@ fn at_gate(words: &str) -> Option<(GateStep, Option<&str>)> {
     }
 }
 
+/// The words of an option are that option, also where they are a number.
 fn pick(answer: &str, options: &[String]) -> String {
-    let number = answer.trim().parse::<usize>().ok();
+    let words = answer.trim();
+    let is_one = options.iter().any(|option| option.trim() == words);
+    let number = words.parse::<usize>().ok().filter(|_| !is_one);
     let picked = number.and_then(|number| options.get(number.checked_sub(1)?));
-    picked.map_or_else(|| answer.trim().to_owned(), Clone::clone)
+    picked.map_or(words, String::as_str).to_owned()
 }
 
 #[cfg(test)]
@@ -119,6 +122,7 @@ mod tests {
         let expected = Answer {
             session: "0199".to_owned(),
             answer: "the blue one\nplease".to_owned(),
+            question: None,
         };
         assert_eq!(
             parse("x.answer.md", "session: 0199\n\nthe blue one\nplease\n").unwrap(),
@@ -174,6 +178,16 @@ mod tests {
             (" 1 ", "red"),
         ] {
             assert_eq!(pick(answer, &options), picked);
+        }
+        let counts = ["0", "2", "10"].map(str::to_owned);
+        for (answer, picked) in [
+            ("0", "0"),
+            ("2", "2"),
+            (" 10 ", "10"),
+            ("1", "0"),
+            ("3", "10"),
+        ] {
+            assert_eq!(pick(answer, &counts), picked);
         }
     }
 }

@@ -175,7 +175,7 @@ impl Hook {
         let headers = Headers::new(delivery.headers);
         self.admit(&headers, delivery).await?;
         let identity = identity::of(self.scheme, &headers, delivery.body)?;
-        if let Some(seen) = self.seen(reception, &identity).await? {
+        if let Some(seen) = self.seen(reception, &identity, delivery.at_ms).await? {
             return Ok(already(seen));
         }
         if self.scheme.is_greeting(&headers) {
@@ -216,19 +216,30 @@ impl Hook {
             signature::check(self.scheme, secrets, headers, body, at_ms)
         };
         match check(self.keyring.given()) {
-            Err(Refusal::BadSignature) => Ok(check(&self.keyring.filed().await?)?),
-            other => Ok(other?),
+            Err(Refusal::BadSignature) => {}
+            other => return Ok(other?),
+        }
+        let (secrets, unreadable) = self.keyring.filed().await?;
+        match (check(&secrets), unreadable) {
+            // It may be signed with the one that cannot be read: nobody else is told that it is not.
+            (Err(Refusal::BadSignature), Some(trouble)) => Err(trouble.into()),
+            (checked, _) => Ok(checked?),
         }
     }
 
-    async fn seen(&self, reception: Reception<'_>, identity: &Identity) -> Result<Option<Seen>> {
+    async fn seen(
+        &self,
+        reception: Reception<'_>,
+        identity: &Identity,
+        at_ms: i64,
+    ) -> Result<Option<Seen>> {
         if identity.keys.is_empty() {
             return Ok(None);
         }
         let (hook, keys) = (self.name.clone(), identity.keys.clone());
         let store = reception.store;
         store
-            .read(move |sql| deliveries::find(sql, &hook, &keys))
+            .read(move |sql| deliveries::find(sql, &hook, &keys, at_ms))
             .await
     }
 
@@ -245,7 +256,7 @@ impl Hook {
         reception
             .store
             .write(move |sql| {
-                if let Some(seen) = deliveries::find(sql, &hook, &keys)? {
+                if let Some(seen) = deliveries::find(sql, &hook, &keys, at_ms)? {
                     return Ok(already(seen));
                 }
                 let created = sessions::create(sql, &new)?;

@@ -31,17 +31,20 @@ pub fn routes() -> Vec<Route> {
             change(
                 api,
                 call,
-                |_| Ok(()),
-                |sql, id, ()| humans::approve(sql, id, now_ms()),
+                |form| Ok(form.text("question")),
+                |sql, id, question| {
+                    humans::expect_asked(sql, id, question.as_deref())?;
+                    humans::approve(sql, id, now_ms())
+                },
             )
         }),
         act("/sessions/{id}/reject", |api, call| {
-            let reason = |form: &Form| {
-                form.text("reason")
-                    .map(|text| some_words("reason", text))
-                    .transpose()
+            let words = |form: &Form| {
+                let reason = form.text("reason").map(|text| some_words("reason", text));
+                Ok((reason.transpose()?, form.text("question")))
             };
-            change(api, call, reason, |sql, id, reason| {
+            change(api, call, words, |sql, id, (reason, question)| {
+                humans::expect_asked(sql, id, question.as_deref())?;
                 humans::reject(sql, id, reason.as_deref(), now_ms())
             })
         }),
@@ -96,6 +99,7 @@ async fn answered(api: Arc<Api>, call: Call) -> Result<Reply, Problem> {
     let given = answer::Answer {
         session: call.part().to_owned(),
         answer: some_words("answer", form.text("answer").unwrap_or_default())?,
+        question: form.text("question"),
     };
     Ok(page_of(&answer::give(&api.house.store, given).await?))
 }

@@ -129,6 +129,7 @@ struct Count {
 struct Waiting {
     id: String,
     objective: String,
+    question_id: String,
     question: String,
     is_gate: bool,
     options: Vec<String>,
@@ -260,6 +261,7 @@ fn waiting(asked: &Asked, now_ms: i64) -> Waiting {
     Waiting {
         id: asked.session_id.clone(),
         objective: cut(&first_line(&asked.objective), MAX_OBJECTIVE_CHARS),
+        question_id: asked.question_id.clone(),
         question: cut(&harmless_lines(asked.question.trim()), MAX_QUESTION_CHARS),
         is_gate: asked.kind == HumanKind::Gate,
         options: asked

@@ -202,7 +202,7 @@ impl Watching {
     async fn next(&mut self) -> Option<Bytes> {
         if !self.greeted {
             self.greeted = true;
-            return Some(Bytes::from_static(COME_BACK));
+            return Some(Bytes::from_static(COME_BACK.as_bytes()));
         }
         let news = tokio::select! {
             () = rung(&mut self.rings, self.session.as_deref()) => CHANGED,

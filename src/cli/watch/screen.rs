@@ -105,7 +105,13 @@ async fn act(store: &Store, wish: Wish) -> Result<String> {
             )
         }
         Wish::Answer(session, answer) => {
-            answers::give(store, answers::Answer { session, answer }).await?;
+            let question = None;
+            let given = answers::Answer {
+                session,
+                answer,
+                question,
+            };
+            answers::give(store, given).await?;
             "answered".to_owned()
         }
     })

@@ -4,7 +4,7 @@
 use crate::config::{ConfigProblem, Environment, Hook};
 use crate::model::webhook::{Scheme, Secret};
 use crate::secrets::{Vault, file};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Error, Result, anyhow};
 use std::path::{Path, PathBuf};
 
 /// All secrets of one hook.
@@ -59,19 +59,24 @@ impl Keyring {
         &self.given
     }
 
-    /// The secrets that are in the files now.
-    pub async fn filed(&self) -> Result<Vec<Secret>> {
+    /// The secrets that are in the files now, and what is wrong with a file that has none.
+    pub async fn filed(&self) -> Result<(Vec<Secret>, Option<Error>)> {
         if self.files.is_empty() {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), None));
         }
         let (scheme, files, vault) = (self.scheme, self.files.clone(), self.vault.clone());
         let read = move || {
-            let secrets = files.iter().map(|path| from_file(scheme, path, &vault));
-            secrets.collect::<Result<Vec<_>, String>>()
+            let (mut secrets, mut unreadable) = (Vec::new(), None);
+            for path in files {
+                match from_file(scheme, &path, &vault) {
+                    Ok(secret) => secrets.push(secret),
+                    Err(problem) => unreadable = Some(anyhow!(problem)),
+                }
+            }
+            (secrets, unreadable)
         };
         let read = tokio::task::spawn_blocking(read).await;
-        read.context("the reading of a secret was interrupted")?
-            .map_err(|problem| anyhow!(problem))
+        read.context("the reading of a secret was interrupted")
     }
 }
 

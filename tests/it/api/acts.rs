@@ -45,6 +45,49 @@ fn a_question_is_answered() {
 }
 
 #[test]
+fn an_answer_that_comes_again_is_none_to_the_next_question() {
+    let asks_twice = r#"prompt=$(cat); mkdir -p state
+        ask() { echo "{\"question\": \"$1\"}" >state/question.json; echo 'I have to ask.'; }
+        case "$prompt" in
+        *'Delete production?'*) echo TASK_COMPLETE;;
+        *'Keep a backup?'*) ask 'Delete production?';;
+        *) ask 'Keep a backup?';;
+        esac"#;
+    let daemon = Daemon::start(Site::with_worker(asks_twice));
+    let http = daemon.http();
+    let request = json!({ "objective": "Tidy up." });
+    let asking = http.post("/v1/sessions?wait=600", &request).expect(200);
+    let id = asking["id"].as_str().unwrap();
+    let shown = http.get(&format!("/v1/sessions/{id}")).expect(200);
+    let first = shown["questions"][0]["id"].as_str().unwrap().to_owned();
+    let once = http.with("Idempotency-Key", "once");
+    act(&once, id, "answer", json!({ "answer": "yes" }));
+    let open = "SELECT id FROM human_requests WHERE status = 'waiting' AND question = 'Delete production?'";
+    let second: String = wait_for("the second question", || daemon.cell(open, []));
+    // As a client says it again that has not heard the reply, and as one that did not look again.
+    let stands = act(&once, id, "answer", json!({ "answer": "yes" }));
+    assert_eq!(stands["status"], "awaiting_human");
+    let to_first = json!({ "answer": "yes", "question": first });
+    let detail = refused(&http, id, "answer", to_first, 409);
+    assert!(detail.contains("no longer waits"), "{detail}");
+    let approval = json!({ "question": first });
+    refused(&http, id, "approve", approval, 409);
+    let resume = json!({ "session_id": id, "human_response": "yes" });
+    let answer = once.post("/webhook/agent-harness-resume?wait=0", &resume);
+    assert_eq!(answer.expect(200)["status"], "awaiting_human");
+    assert_eq!(daemon.cell::<String>(open, []).as_ref(), Some(&second));
+    act(
+        &http,
+        id,
+        "answer",
+        json!({ "answer": "no", "question": second }),
+    );
+    daemon.ended(id);
+    let answers: Vec<String> = daemon.column("SELECT answer FROM human_requests ORDER BY id", []);
+    assert_eq!(answers, ["yes", "no"]);
+}
+
+#[test]
 fn a_gate_is_opened_and_shut() {
     let stage = Stage::open();
     let tasks = json!([shell(1, &[], "touch ran; echo one")]);

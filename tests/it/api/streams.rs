@@ -92,6 +92,11 @@ fn a_session_is_followed_from_its_beginning_to_its_end() {
     let end = told.last().unwrap().id.to_string();
     let answer = http.with("last-event-id", &end).get(&path);
     assert_eq!((answer.status, answer.body.as_str()), (204, ""));
+    // Its address is the one that it began with.
+    let answer = http
+        .with("last-event-id", &end)
+        .get(&format!("{path}?after=0"));
+    assert_eq!((answer.status, answer.body.as_str()), (204, ""));
     for bad in ["-1", "x", "1e3"] {
         http.with("last-event-id", bad).get(&path).refused(422);
         http.get(&format!("{path}?after={bad}")).refused(422);
@@ -163,6 +168,22 @@ fn all_sessions_are_followed_from_now_on_over_a_restart() {
     // And what another process writes while it is watched.
     let three = daemon.ralphd(&["submit", file.to_str().unwrap()]).done();
     assert_eq!(made.next().unwrap().data["session_id"], three.trim());
+}
+
+#[test]
+fn who_was_told_nothing_yet_can_come_back_too() {
+    let mut daemon = done_at_once();
+    let http = daemon.http();
+    submit(&http, &for_later("Before."));
+    let mut stream = open(&http, "/v1/events");
+    let first = stream.line().unwrap();
+    let id = first
+        .strip_prefix("id: ")
+        .unwrap_or_else(|| panic!("{first}"));
+    daemon.kill9();
+    daemon.restart();
+    let mut stream = open(&daemon.http().with("last-event-id", id), "/v1/events");
+    assert_eq!(next(&mut stream).unwrap().kind, "daemon.started");
 }
 
 #[test]

@@ -95,6 +95,19 @@ async fn it_is_known_after_a_restart_for_days_and_when_its_session_is_gone() {
 }
 
 #[tokio::test]
+async fn it_is_new_again_after_a_week_also_where_nothing_came_since() {
+    let desk = Desk::open(site());
+    let post = Post::github(GITHUB_SECRET, "g1", BODY);
+    let first = desk.started("github", &post).await;
+    let week = post.clone().at(NOW_MS + KEPT_MS);
+    assert_eq!(desk.send("github", &week).await, already(&first));
+    let later = post.at(NOW_MS + KEPT_MS + 1);
+    let second = desk.started("github", &later).await;
+    assert_ne!(second, first);
+    assert_eq!(desk.send("github", &later).await, already(&second));
+}
+
+#[tokio::test]
 async fn a_key_of_ones_own_takes_the_place_of_the_senders_id() {
     let site = site().configure(
         "[hooks.per_issue]

@@ -13,6 +13,7 @@ use serde::Serialize;
 /// Something that a person is or was asked.
 #[derive(Serialize)]
 pub struct Question {
+    question_id: String,
     is_gate: bool,
     question: String,
     error: Option<String>,
@@ -38,6 +39,7 @@ pub struct Actions {
 impl Question {
     pub fn of(asked: &HumanRequest, now_ms: i64) -> Self {
         Self {
+            question_id: asked.id.clone(),
             is_gate: asked.kind == HumanKind::Gate,
             question: long(&asked.question),
             error: asked.error.as_deref().map(long),
