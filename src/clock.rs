@@ -1,7 +1,10 @@
 //! The one place that reads the wall clock, knows the local time and makes ids.
 //! Decisions must not call it: they get the time as a value.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// So much less time by the wall clock than by the steady one is no correction of its pace: it was set back.
+const SET_BACK: Duration = Duration::from_secs(60);
 
 /// Milliseconds since 1970, as all stored times are.
 pub fn now_ms() -> i64 {
@@ -10,6 +13,35 @@ pub fn now_ms() -> i64 {
         // A clock before 1970 is a machine without a battery: the epoch is the least wrong answer.
         Err(_) => 0,
     }
+}
+
+/// Notices when the wall clock is set back, by looking at it now and then.
+pub struct Watchman {
+    looked: Instant,
+    wall_ms: i64,
+}
+
+impl Default for Watchman {
+    fn default() -> Self {
+        Self {
+            looked: Instant::now(),
+            wall_ms: now_ms(),
+        }
+    }
+}
+
+impl Watchman {
+    /// Whether it was since the last look.
+    pub fn was_set_back(&mut self) -> bool {
+        let before = std::mem::take(self);
+        let passed = self.looked.duration_since(before.looked);
+        is_set_back(passed, self.wall_ms - before.wall_ms)
+    }
+}
+
+fn is_set_back(passed: Duration, passed_by_wall_ms: i64) -> bool {
+    let behind = passed.as_millis() as i64 - passed_by_wall_ms;
+    behind > SET_BACK.as_millis() as i64
 }
 
 /// A new UUIDv7: unique everywhere, and in the order of its making within this process.
@@ -73,6 +105,27 @@ pub fn starts_of_day_and_month(now_ms: i64, zone: &jiff::tz::TimeZone) -> (i64, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_is_noticed() {
+        let second = Duration::from_secs(1);
+        for (passed, by_wall_ms, noticed) in [
+            (30 * second, 30_000, false),
+            (30 * second, 29_000, false),
+            (30 * second, -30_000, false),
+            (30 * second, -30_001, true),
+            (second, -5 * 3_600_000, true),
+            (second, 5 * 3_600_000, false),
+            (3600 * second, 0, true),
+        ] {
+            assert_eq!(
+                is_set_back(passed, by_wall_ms),
+                noticed,
+                "{passed:?} {by_wall_ms}"
+            );
+        }
+        assert!(!Watchman::default().was_set_back());
+    }
 
     #[test]
     fn another_day_is_named() {

@@ -180,7 +180,8 @@ async fn rescue(
 async fn is_abandoned(house: &House, worker_id: &str, task: &Running) -> Result<bool> {
     let expired = task.lease_until_ms < now_ms();
     if task.claim.worker_id == worker_id {
-        return Ok(expired);
+        // One that ends later than any given now is from before the clock was set back.
+        return Ok(expired || task.lease_until_ms > house.lease_until_ms());
     }
     let id = task.claim.worker_id.clone();
     let worker = house.store.read(move |sql| workers::get(sql, &id)).await?;

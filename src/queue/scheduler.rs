@@ -2,7 +2,7 @@
 //! Woken by commits and by the time of the next task; it never polls the queue.
 
 use super::{janitor, trouble};
-use crate::clock::now_ms;
+use crate::clock::{Watchman, now_ms};
 use crate::engine::{self, Door, Doors, House, Signals};
 use crate::model::room::Caps;
 use crate::model::session::Control;
@@ -78,6 +78,7 @@ pub struct Scheduler {
     broken: BTreeSet<String>,
     /// Since when there are a few free slots, but not enough for a handful.
     gathering_since: Option<Instant>,
+    clock: Watchman,
     shutdown: watch::Receiver<bool>,
 }
 
@@ -93,6 +94,7 @@ impl Scheduler {
             work: JoinSet::new(),
             broken: BTreeSet::new(),
             gathering_since: None,
+            clock: Watchman::default(),
             shutdown,
         }
     }
@@ -210,7 +212,8 @@ impl Scheduler {
 
     /// Lets time pass in the rows (due tasks, expired questions), claims as many as there is room for, sees whose work nobody wants any
     /// more, and says when time matters next.
-    async fn advance(&self, free: usize) -> Result<Round> {
+    async fn advance(&mut self, free: usize) -> Result<Round> {
+        let set_back = self.clock.was_set_back();
         let (worker, lease) = (self.worker_id.clone(), self.house.lease_until_ms());
         let (caps, config) = (self.caps.clone(), self.house.config.clone());
         let broken = self.broken.clone();
@@ -225,6 +228,9 @@ impl Scheduler {
             .write(move |sql| {
                 let at_ms = now_ms();
                 tasks::promote(sql, at_ms)?;
+                if set_back {
+                    tasks::promote_parked(sql, at_ms)?;
+                }
                 humans::expire(sql, at_ms)?;
                 let unwanted = unwanted(sql, &at_work)?;
                 let mut claimed = Vec::new();

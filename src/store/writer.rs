@@ -137,33 +137,32 @@ fn work(
                 Err(_) => break,
             }
         }
-        let (changed_before, foreign_before) = (connection.total_changes(), foreign_version);
-        let audience = batch.iter().map(|job| job.audience()).max();
+        let foreign_before = foreign_version;
         pace.group.observe(batch.len() as f64);
         let begun = Instant::now();
         let outcome = commit_together(&mut connection, &mut batch, &mut foreign_version);
         pace.commit.observe(begun.elapsed().as_secs_f64());
+        let committed = outcome.as_ref().map(drop).map_err(String::clone);
         for job in batch.drain(..) {
-            job.tell(outcome.clone());
+            job.tell(committed.clone());
         }
         if foreign_before.is_some() && foreign_version != foreign_before {
             bell.ring_for_others();
         }
-        if connection.total_changes() != changed_before {
-            bell.ring(audience.unwrap_or(Audience::Nobody));
-        }
+        bell.ring(outcome.unwrap_or(Audience::Nobody));
         carrier.look(log);
     }
 }
 
-/// Runs the batch in one transaction and says how it went.
+/// Runs the batch in one transaction and says who has news by it. What was rolled back is nobody's: who waits for commits would try
+/// again and again what cannot be written.
 fn commit_together(
     connection: &mut Lasting<'_>,
     batch: &mut [Box<dyn Job>],
     foreign_version: &mut Option<i64>,
-) -> Result<(), String> {
+) -> Result<Audience, String> {
     match run_all(connection, batch, foreign_version) {
-        Ok(()) => Ok(()),
+        Ok(audience) => Ok(audience),
         Err(error) => {
             // After a failed commit (a full disk) the transaction may still be open.
             let _ = connection.execute("ROLLBACK");
@@ -177,24 +176,33 @@ fn run_all(
     connection: &mut Lasting<'_>,
     batch: &mut [Box<dyn Job>],
     foreign_version: &mut Option<i64>,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<Audience> {
     // Waits for a commit that is under way elsewhere, so that it is seen.
     connection.execute("BEGIN IMMEDIATE")?;
     *foreign_version = Some(connection.foreign_version()?);
+    let before = connection.total_changes();
     if batch.iter_mut().all(|job| job.run(connection)) {
-        return connection.execute("COMMIT");
+        let changed = connection.total_changes() != before;
+        let most = batch.iter().map(|job| job.audience()).max();
+        connection.execute("COMMIT")?;
+        return Ok(most.filter(|_| changed).unwrap_or(Audience::Nobody));
     }
     connection.execute("ROLLBACK")?;
     if batch.len() == 1 {
-        return Ok(());
+        return Ok(Audience::Nobody);
     }
     connection.execute("BEGIN IMMEDIATE")?;
+    let mut audience = Audience::Nobody;
     for job in batch {
         connection.execute("SAVEPOINT job")?;
-        if !job.run(connection) {
-            connection.execute("ROLLBACK TO job")?;
+        let before = connection.total_changes();
+        match job.run(connection) {
+            true if connection.total_changes() != before => audience = audience.max(job.audience()),
+            true => {}
+            false => connection.execute("ROLLBACK TO job")?,
         }
         connection.execute("RELEASE job")?;
     }
-    connection.execute("COMMIT")
+    connection.execute("COMMIT")?;
+    Ok(audience)
 }

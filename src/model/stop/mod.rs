@@ -230,10 +230,13 @@ fn backoff(standing: &Standing) -> Option<Stop> {
     }
     let pause = backoff_ms(standing.transient_backoff_ms, standing.transient_streak);
     let until_ms = last.ended_at_ms.saturating_add(pause);
-    (standing.now_ms < until_ms).then(|| Stop::Wait {
-        until_ms,
-        reason: detail.clone(),
-    })
+    // Where the clock was set back, nobody knows how long it has been.
+    (last.ended_at_ms..until_ms)
+        .contains(&standing.now_ms)
+        .then(|| Stop::Wait {
+            until_ms,
+            reason: detail.clone(),
+        })
 }
 
 fn closed(standing: &Standing) -> Option<Stop> {

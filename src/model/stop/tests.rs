@@ -223,6 +223,8 @@ fn failures_wait_then_end() {
             }),
         ),
         (FailureClass::Crash, 1, 6000, None),
+        // The clock was set back.
+        (FailureClass::Crash, 1, 4999, None),
         (
             FailureClass::Crash,
             3,

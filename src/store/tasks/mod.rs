@@ -92,6 +92,11 @@ pub fn promote(sql: &mut dyn Sql, at_ms: i64) -> Result<usize> {
     sql.run(query!("tasks_promote"), values![at_ms])
 }
 
+/// Makes tasks claimable that were put aside until a time, whatever time that is: the clock they were put aside by was wrong.
+pub fn promote_parked(sql: &mut dyn Sql, at_ms: i64) -> Result<usize> {
+    sql.run(query!("tasks_promote_parked"), values![at_ms])
+}
+
 /// When the next task's time comes.
 pub fn next_due(sql: &mut dyn Sql) -> Result<Option<i64>> {
     let row = sql.row(query!("tasks_next_due"), &[])?;

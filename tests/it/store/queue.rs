@@ -42,6 +42,57 @@ async fn a_task_is_not_claimed_before_its_time() {
     assert!(opened.claim("w").await.is_some());
 }
 
+#[tokio::test]
+async fn after_a_wrong_clock_what_was_put_aside_is_looked_at_again() {
+    let opened = open();
+    let put_aside = opened.create(&new_session()).await;
+    let claim = opened.claim("w").await.unwrap();
+    let later = NewSession {
+        not_before_ms: Some(now_ms() + 3_600_000),
+        ..new_session()
+    };
+    opened.create(&later).await;
+    let parking = Parking::Until {
+        at_ms: now_ms() + 5 * 3_600_000,
+        reason: "a moment".to_owned(),
+    };
+    opened
+        .store
+        .write(move |sql| tasks::park(sql, &claim, &parking, now_ms()))
+        .await
+        .unwrap();
+    assert!(opened.claim("w").await.is_none());
+    opened
+        .store
+        .write(|sql| tasks::promote_parked(sql, now_ms()))
+        .await
+        .unwrap();
+    assert_eq!(opened.claim("w").await.unwrap().session_id, put_aside);
+    assert!(
+        opened.claim("w").await.is_none(),
+        "that has a time of its own"
+    );
+}
+
+#[tokio::test]
+async fn what_is_rolled_back_is_no_news() {
+    let opened = open();
+    let mut commits = opened.store.commits();
+    commits.borrow_and_update();
+    let new = new_session();
+    let refused = opened
+        .store
+        .write(move |sql| -> anyhow::Result<()> {
+            sessions::create(sql, &new)?;
+            anyhow::bail!("not this time")
+        })
+        .await;
+    assert!(refused.is_err());
+    assert!(!commits.has_changed().unwrap());
+    opened.create(&new_session()).await;
+    assert!(commits.has_changed().unwrap());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn eight_claimants_take_two_hundred_tasks_none_twice() {
     let opened = open();
