@@ -9,21 +9,27 @@ use crate::store::requests::{self, RawRequest};
 use crate::store::sessions::{self, NewSession};
 use anyhow::Result;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::watch;
 
 /// Rows looked at in one go.
 const BATCH: u32 = 100;
+/// After a failure: nobody else's commit need follow.
+const RETRY: Duration = Duration::from_secs(2);
 
 /// Takes inserted requests until shutdown. They are always another process's: our own commits do not matter.
 pub async fn run(house: Arc<House>, mut shutdown: watch::Receiver<bool>) {
     let mut commits = house.store.foreign_commits();
     while !*shutdown.borrow() {
         commits.borrow_and_update();
+        let mut longest = Duration::MAX;
         if let Err(error) = take_all(&house).await {
             tracing::error!("cannot take inserted requests: {error:#}");
+            longest = RETRY;
         }
         tokio::select! {
             _ = commits.changed() => {}
+            () = tokio::time::sleep(longest) => {}
             _ = shutdown.changed() => {}
         }
     }

@@ -18,6 +18,22 @@ fn insert(daemon: &Daemon, body: &str) {
     assert!(status.success());
 }
 
+/// Whoever inserts a row does not insert another one only to have the first looked at again.
+#[test]
+fn a_row_that_could_not_be_taken_is_tried_again() {
+    let daemon = Daemon::start(Site::with_worker("echo TASK_COMPLETE"));
+    let jam = "CREATE TRIGGER jam BEFORE INSERT ON sessions WHEN unixepoch() < (SELECT max(inserted_at_ms) / 1000 + 2 FROM requests)
+        BEGIN SELECT RAISE(ABORT, 'jammed'); END; INSERT INTO requests(body) VALUES('Go.')";
+    let sql = rusqlite::Connection::open(daemon.state().join("ralphd.db")).unwrap();
+    sql.busy_timeout(std::time::Duration::from_secs(10))
+        .unwrap();
+    sql.execute_batch(jam).unwrap();
+    let taken = "SELECT session_id FROM requests WHERE session_id IS NOT NULL";
+    let id: String = wait_for("the row to be taken", || daemon.cell(taken, []));
+    assert!(daemon.log().contains("jammed"));
+    assert_eq!(daemon.ended(&id).status, "completed");
+}
+
 #[test]
 fn rows_inserted_by_sqlite3_become_sessions() {
     let daemon = Daemon::start(Site::with_worker("echo TASK_COMPLETE"));
