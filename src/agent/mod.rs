@@ -14,7 +14,7 @@ use crate::model::failure::Failure;
 use crate::model::usage::Usage;
 use anyhow::Result;
 use serde_json::Value as Json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::time::Duration;
 use stream::{StepReport, ToolCall};
@@ -112,4 +112,7 @@ pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub trait Agent: Send + Sync {
     /// Takes one turn. Called again for the same turn after a crash, it finds the turn and goes on waiting for it.
     fn run(&self, turn: Turn) -> Pending<'_, Result<Outcome>>;
+
+    /// What a turn that is over has used, by the output that it left. It blocks.
+    fn used(&self, output: &Path) -> Result<Usage>;
 }

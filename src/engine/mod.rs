@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::watch;
 use work::Work;
-pub use work::{Door, Doors};
+pub use work::{Door, Doors, end_what_runs};
 
 const SUMMARY: &str = ".summary";
 const COMMAND: &str = ".command.";
@@ -61,6 +61,14 @@ impl House {
     /// Where the supervision of one turn keeps its record.
     pub fn turn_record(&self, turn: &str) -> PathBuf {
         turn_record(&self.state, turn)
+    }
+
+    /// The turns of commands that were begun for a task and are not forgotten yet.
+    pub fn commands_of(&self, task: &str) -> Result<Vec<String>> {
+        let names = std::fs::read_dir(self.state.join("turns"))?
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok());
+        Ok(names.filter(|name| commanded(name) == Some(task)).collect())
     }
 
     /// Removes the files of a turn whose end is in the rows. What stays is in nobody's way, and is removed at the next start.
@@ -120,10 +128,11 @@ pub async fn execute(
     let Some(work) = Work::begin(house, claim, door, signals).await? else {
         return Ok(());
     };
+    // Each has much to remember from wait to wait: on the heap, not in the frames of all that are called.
     match (work.task.task_type, &work.step) {
-        (TaskKind::Plan, _) => conduct::run(work).await,
-        (_, Some(_)) => exec::run(work).await,
+        (TaskKind::Plan, _) => Box::pin(conduct::run(work)).await,
+        (_, Some(_)) => Box::pin(exec::run(work)).await,
         // The one task of a plain session.
-        (_, None) => ralph::run(work, None).await,
+        (_, None) => Box::pin(ralph::run(work, None)).await,
     }
 }

@@ -3,9 +3,9 @@
 
 use crate::engine::{self, House};
 use crate::model::session::EndReason;
+use crate::store::Unavailable;
 use crate::store::tasks::{Claim, ClaimLost};
-use crate::store::{Unavailable, iterations};
-use anyhow::{Error, Result};
+use anyhow::Error;
 use std::io;
 
 /// Leaves the task to whoever has it by now, for later, or fails its session.
@@ -40,9 +40,10 @@ fn is_for_want_of_room(error: &io::Error) -> bool {
 /// An error that is neither the agent's nor the database's ends the session with its reason, never in silence.
 async fn fail(house: &House, claim: Claim, detail: String) {
     tracing::error!(session = claim.session_id, "session failed: {detail}");
-    if let Err(error) = end_turn(house, &claim).await {
+    // What an earlier daemon started may still run although its session cannot go on.
+    if let Err(error) = engine::end_what_runs(house, &claim).await {
         // Not settled: an agent without a session is worse than a session that is tried again when its lease runs out.
-        tracing::error!("its turn could not be ended, so it is left for later: {error:#}");
+        tracing::error!("what runs for it could not be ended, so it is left for later: {error:#}");
         return;
     }
     let settled = house
@@ -52,27 +53,6 @@ async fn fail(house: &House, claim: Claim, detail: String) {
     if let Err(error) = settled {
         tracing::error!("a failed session could not be ended: {error:#}");
     }
-}
-
-/// A turn that an earlier daemon started may still run although its session cannot go on.
-async fn end_turn(house: &House, claim: &Claim) -> Result<()> {
-    let (session, task) = (claim.session_id.clone(), claim.task_id.clone());
-    let last = house
-        .store
-        .read(move |sql| iterations::last_of_task(sql, &session, &task))
-        .await?;
-    let Some(iteration) = last.map(|last| last.id) else {
-        return Ok(());
-    };
-    let supervisor = &house.roster.supervision().supervisor;
-    let after = [
-        engine::summary_turn(&iteration),
-        engine::verify_turn(&iteration),
-    ];
-    for turn in after.into_iter().chain([iteration]) {
-        supervisor.end(&house.turn_record(&turn)).await?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -6,6 +6,9 @@ use std::fs;
 /// Waits for the test's word before it is done.
 const WAITS: &str = "until [ -e \"$HERE/go\" ]; do sleep 0.02; done; echo TASK_COMPLETE";
 
+/// The most that `min_free_bytes` may be.
+const MOST_WANTED: u64 = 1 << 40;
+
 fn let_go(daemon: &Daemon) {
     fs::write(daemon.file("go"), "").unwrap();
 }
@@ -315,6 +318,84 @@ fn a_stop_during_a_check_leaves_its_turn_to_be_judged() {
         1,
         "the agent had kept its word already"
     );
+}
+
+#[test]
+fn a_stop_during_a_check_leaves_an_adopted_turn_to_be_judged_too() {
+    let mut daemon = Daemon::start(Site::with_worker(WAITS));
+    let here = daemon.root().display().to_string();
+    let check = format!("echo run >>{here}/checks; until [ -e {here}/good ]; do sleep 0.02; done");
+    daemon.drop_file("long.md", &format!("---\nverify: \"{check}\"\n---\nGo."));
+    wait_for_runs(&daemon, 1);
+    daemon.kill9();
+    daemon.restart();
+    let_go(&daemon);
+    wait_for("the check", || {
+        (!daemon.read("checks").is_empty()).then_some(())
+    });
+    assert_eq!(daemon.terminate().code(), Some(0));
+    fs::write(daemon.file("good"), "").unwrap();
+    daemon.restart();
+    let session = daemon.ended("long");
+    assert_eq!(session.verified.as_deref(), Some("verified"));
+    assert_eq!(daemon.verdicts(&session), [("promised".to_owned(), true)]);
+    assert_eq!(daemon.runs("worker"), 1);
+}
+
+#[test]
+fn a_turn_is_adopted_also_where_no_new_one_may_start_for_want_of_room() {
+    let mut daemon = Daemon::start(Site::with_worker(WAITS));
+    let disk = rustix::fs::statvfs(daemon.state()).unwrap();
+    if disk.f_bavail * disk.f_frsize >= MOST_WANTED {
+        println!("SKIPPED: want of room: there is more than can be wanted");
+        return;
+    }
+    daemon.drop_file("long.md", "Go.");
+    wait_for_runs(&daemon, 1);
+    daemon.kill9();
+    let wanted = format!("[workspaces]\nmin_free_bytes = {MOST_WANTED}\n");
+    let config = daemon.read("ralphd.toml") + &wanted;
+    fs::write(daemon.file("ralphd.toml"), config).unwrap();
+    daemon.restart();
+    daemon.drop_file("later.md", "Go.");
+    let parked = "SELECT parked_reason FROM tasks WHERE parked_reason LIKE '%min_free_bytes%'";
+    wait_for("the new one to wait", || daemon.cell::<String>(parked, []));
+    let_go(&daemon);
+    let session = daemon.ended("long");
+    assert_eq!(daemon.verdicts(&session), [("promised".to_owned(), true)]);
+    assert_eq!(daemon.runs("worker"), 1);
+}
+
+#[test]
+fn a_power_cut_before_the_prompt_was_on_the_disk_costs_one_turn() {
+    for began in [true, false] {
+        let mut daemon = Daemon::start(Site::with_worker(WAITS));
+        daemon.drop_file("long.md", "Go.");
+        wait_for_runs(&daemon, 1);
+        let shim = only_shim(&daemon);
+        daemon.kill9();
+        kill(shim);
+        wait_for("the end of all processes", || {
+            daemon.turn_processes().into_iter().for_each(kill);
+            daemon.turn_processes().is_empty().then_some(())
+        });
+        let files = "SELECT prompt_file FROM iterations UNION ALL SELECT ?1 || '/turns/' || id FROM iterations";
+        let state = daemon.state().display().to_string();
+        let files: Vec<String> = daemon.column(files, [state]);
+        fs::remove_file(&files[0]).unwrap();
+        if !began {
+            fs::remove_file(&files[1]).unwrap();
+        }
+        let_go(&daemon);
+        daemon.restart();
+        let session = daemon.ended("long");
+        assert_eq!(
+            daemon.verdicts(&session),
+            [("lost".to_owned(), false), ("promised".to_owned(), true)],
+            "began: {began}"
+        );
+        assert_eq!(daemon.runs("worker"), 2);
+    }
 }
 
 #[test]

@@ -182,6 +182,30 @@ fn what_a_lost_turn_has_cost_stays_in_the_ledger() {
 }
 
 #[test]
+fn what_a_turn_has_cost_that_nobody_wants_any_more_is_spent_all_the_same() {
+    let waits = "until [ -e \"$HERE/go\" ]; do sleep 0.02; done; say 'Half of it.' 0.25";
+    let site = claude(waits);
+    let workflow = "description = \"One step\"\n[[tasks]]\norder = 1\ntype = \"agent\"\ndescription = \"Go.\"\n";
+    std::fs::create_dir(site.file("workflows")).unwrap();
+    std::fs::write(site.file("workflows/w.toml"), workflow).unwrap();
+    let mut daemon = Daemon::start(site);
+    daemon.drop_file("job.md", "---\nplan: w\n---\nGo.");
+    wait_for("the agent", || (daemon.runs("worker") == 1).then_some(()));
+    daemon.kill9();
+    std::fs::write(daemon.file("go"), "").unwrap();
+    wait_for("the end of the turn", || {
+        daemon.turn_processes().is_empty().then_some(())
+    });
+    let id = daemon.session("job").unwrap().id;
+    daemon.ralphd(&["cancel", &id]).done();
+    daemon.restart();
+    daemon.in_state("job", "cancelled");
+    let spent = "SELECT s.cost_usd FROM sessions s JOIN iterations i ON i.session_id = s.id
+        WHERE s.cost_usd = i.cost_usd AND i.input_tokens = 100";
+    assert_eq!(daemon.cell::<f64>(spent, []), Some(0.25));
+}
+
+#[test]
 fn a_limit_that_is_said_to_be_over_is_waited_out_all_the_same() {
     let daemon = Daemon::start(claude(&usage_limit("-5")));
     daemon.drop_file("night.md", "Go.");

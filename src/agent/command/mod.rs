@@ -64,6 +64,12 @@ impl Agent for Command {
     fn run(&self, turn: Turn) -> Pending<'_, Result<Outcome>> {
         Box::pin(self.take_turn(turn))
     }
+
+    fn used(&self, output: &Path) -> Result<Usage> {
+        let mut tail = Tail::new(output.to_owned(), self.profile.format, Usage::default());
+        while tail.read_on()? {}
+        Ok(self.usage(tail.stream.report(), tail.before))
+    }
 }
 
 impl Command {

@@ -32,7 +32,7 @@ pub async fn run(work: Work) -> Result<()> {
         }
         TaskKind::Agent => {
             let orders = work.orders().await?;
-            super::ralph::run(work, Some(orders)).await
+            Box::pin(super::ralph::run(work, Some(orders))).await
         }
         TaskKind::Analysis => analysis::run(work).await,
         TaskKind::SqlQuery => sql::run(work, false).await,

@@ -9,6 +9,7 @@ use crate::model::git::{Source, branch_of};
 use crate::model::session::EndReason;
 use crate::store::driver::Sql;
 use crate::store::events::{self, About};
+use crate::store::iterations;
 use crate::store::restore_points::{self, NewPoint, RestorePoint};
 use crate::store::sessions::{self, Fork};
 use crate::store::tasks::Parking;
@@ -54,7 +55,10 @@ impl Work {
     }
 
     async fn make_ready(&mut self) -> Result<Result<(), NotReady>> {
-        if let Some(parking) = self.too_little_room()? {
+        // A turn that an earlier claimant left is at work, or has ended: it is no new one.
+        if !self.has_left_turn().await?
+            && let Some(parking) = self.too_little_room()?
+        {
             return Ok(Err(NotReady::Later(parking)));
         }
         let id = self.session.id.clone();
@@ -263,6 +267,15 @@ impl Work {
         let read = move |sql: &mut dyn Sql| sessions::expect(sql, &id);
         self.session = self.house.store.read(read).await?;
         Ok(())
+    }
+
+    async fn has_left_turn(&self) -> Result<bool> {
+        if self.claim.number == 1 {
+            return Ok(false);
+        }
+        let (session, task) = (self.claim.session_id.clone(), self.claim.task_id.clone());
+        let read = move |sql: &mut dyn Sql| iterations::open_of_task(sql, &session, &task);
+        Ok(self.house.store.read(read).await?.is_some())
     }
 
     /// An agent on a full disk loses work; it waits until there is room.

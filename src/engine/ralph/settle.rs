@@ -77,13 +77,13 @@ impl Ralph {
     }
 
     /// The verification was ended on purpose: the turn stays under way in the rows, and whoever claims the task next judges it.
-    pub(super) async fn leave_unjudged(self) -> Result<()> {
-        let paused = matches!(
-            self.work.session.control,
-            Some(Control::Pause | Control::PauseNow)
-        );
-        self.settle(if paused { Stop::Paused } else { Stop::Shutdown })
-            .await
+    pub(super) async fn leave_unjudged(mut self) -> Result<()> {
+        self.clear_away();
+        let parking = match self.work.session.control {
+            Some(Control::Pause | Control::PauseNow) => Parking::Paused,
+            _ => Parking::Released,
+        };
+        self.work.park_unjudged(parking).await
     }
 
     async fn complete(mut self, verified: Verified) -> Result<()> {

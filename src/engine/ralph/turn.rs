@@ -11,6 +11,7 @@ use crate::model::delegation::Spawn;
 use crate::model::handoff;
 use crate::model::iteration::Verdict;
 use crate::model::stop::Stop;
+use crate::process::{self, Sighting};
 use crate::store::iterations::{self, Iteration, NewIteration};
 use crate::store::ledger;
 use crate::workspace;
@@ -18,6 +19,7 @@ use crate::workspace::git;
 use crate::workspace::letters::{self, Handoff};
 use anyhow::{Context, Result};
 use serde_json::Value as Json;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use tokio::sync::{mpsc, watch};
 
@@ -66,10 +68,43 @@ impl UnderWay {
 
 impl Ralph {
     pub(super) async fn next_turn(&mut self) -> Result<Begun> {
-        match self.unfinished() {
-            Some(left) => take_over(left).map(Begun::Turn),
-            None => self.new_turn().await,
+        if let Some(left) = self.unfinished() {
+            if let Some(turn) = self.take_over(left)? {
+                return Ok(Begun::Turn(turn));
+            }
+            // The power went before its prompt was on the disk, and before it began.
+            self.work.give_up_unbegun(&left.id).await?;
+            self.look().await?;
         }
+        self.new_turn().await
+    }
+
+    /// The turn that an earlier claimant left; nothing where it never began, and never can.
+    fn take_over(&self, left: &Iteration) -> Result<Option<UnderWay>> {
+        let prompt_file = PathBuf::from(&left.prompt_file);
+        let prompt = match std::fs::read(&prompt_file) {
+            Ok(prompt) => prompt,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let record = self.work.house.turn_record(&left.id);
+                if process::look(&record)? == Sighting::NeverStarted {
+                    return Ok(None);
+                }
+                // It is only wanted to know an echo of it.
+                Vec::new()
+            }
+            Err(error) => {
+                return Err(error)
+                    .with_context(|| format!("cannot read the prompt {}", prompt_file.display()));
+            }
+        };
+        Ok(Some(UnderWay {
+            id: left.id.clone(),
+            number: left.number,
+            prompt: String::from_utf8_lossy(&prompt).into_owned(),
+            prompt_file,
+            output_file: PathBuf::from(&left.output_file),
+            started_at_ms: left.started_at_ms,
+        }))
     }
 
     async fn new_turn(&mut self) -> Result<Begun> {
@@ -288,22 +323,4 @@ fn fact_of(iteration: &Iteration) -> String {
         fact.push_str(&format!("; last words: {short}"));
     }
     fact
-}
-
-fn take_over(left: &Iteration) -> Result<UnderWay> {
-    let prompt_file = PathBuf::from(&left.prompt_file);
-    let prompt = std::fs::read(&prompt_file).with_context(|| {
-        format!(
-            "the prompt {} of a running turn is gone",
-            prompt_file.display()
-        )
-    })?;
-    Ok(UnderWay {
-        id: left.id.clone(),
-        number: left.number,
-        prompt: String::from_utf8_lossy(&prompt).into_owned(),
-        prompt_file,
-        output_file: PathBuf::from(&left.output_file),
-        started_at_ms: left.started_at_ms,
-    })
 }

@@ -1,23 +1,22 @@
 //! How a claimed task is begun: what people want of its session comes first, then its gate, then whether there is room.
 
 use super::Work;
+use super::leftover::end_what_runs;
 use crate::clock::{new_id, now_ms};
 use crate::config::Config;
 use crate::engine::mission::Mission;
 use crate::engine::{House, Signals};
 use crate::model::delegation::{Way, way};
 use crate::model::gate;
-use crate::model::iteration::Verdict;
 use crate::model::plan::PlanTask;
 use crate::model::session::Control;
 use crate::model::task::{TaskKind, TaskStep};
-use crate::process;
 use crate::store::driver::Sql;
 use crate::store::humans::{self, HumanKind, HumanStatus, NewQuestion};
+use crate::store::plans;
 use crate::store::sessions::{self, Session};
 use crate::store::tasks::{self, Assignment, Claim, Parking, Settlement, Task};
 use crate::store::workspaces::{self, Acquired};
-use crate::store::{iterations, plans};
 use anyhow::Result;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -28,8 +27,8 @@ pub enum Door {
     Open(Box<Opened>),
     /// The task was put aside: somebody or something comes first.
     Shut,
-    /// Nobody wants it any more, but an earlier claimant has left a turn under way.
-    Unwanted(String),
+    /// Nobody wants it any more, but an earlier claimant may have left something under way.
+    Unwanted,
 }
 
 /// A task that can be worked on.
@@ -56,8 +55,18 @@ impl Doors {
     /// Knocks at the door of a task, in the transaction that claims it. A knock that fails may have done half of what it was to do: the
     /// transaction must be undone.
     pub fn knock(&mut self, sql: &mut dyn Sql, claim: &Claim, at_ms: i64) -> Result<Door> {
+        self.knock_again(sql, claim, at_ms, Left::Perhaps)
+    }
+
+    fn knock_again(
+        &mut self,
+        sql: &mut dyn Sql,
+        claim: &Claim,
+        at_ms: i64,
+        left: Left,
+    ) -> Result<Door> {
         let (session, mission) = self.found(sql, claim)?;
-        let door = knock(sql, claim, session, mission, at_ms)?;
+        let door = knock(sql, claim, (session, mission), left, at_ms)?;
         if !matches!(door, Door::Open(_)) {
             // What was done at it may have changed the session.
             self.known.remove(&claim.session_id);
@@ -85,15 +94,17 @@ impl Work {
         mut door: Option<Door>,
         signals: Signals,
     ) -> Result<Option<Work>> {
+        let mut left = Left::Perhaps;
         loop {
             let found = match door.take() {
                 Some(door) => door,
-                None => knock_alone(&house, &claim).await?,
+                None => knock_alone(&house, &claim, left).await?,
             };
             let opened = match found {
                 Door::Shut => return Ok(None),
-                Door::Unwanted(iteration) => {
-                    end_turn(&house, &claim, &iteration).await?;
+                Door::Unwanted => {
+                    end_what_runs(&house, &claim).await?;
+                    left = Left::Nothing;
                     continue;
                 }
                 Door::Open(opened) => *opened,
@@ -129,26 +140,33 @@ fn is_quick(assignment: &Assignment) -> bool {
     assignment.step.is_some() && !touches
 }
 
-async fn knock_alone(house: &House, claim: &Claim) -> Result<Door> {
+/// What an earlier claimant may have left under way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Perhaps,
+    Nothing,
+}
+
+async fn knock_alone(house: &House, claim: &Claim, left: Left) -> Result<Door> {
     let (taken, config) = (claim.clone(), house.config.clone());
     house
         .store
-        .write(move |sql| Doors::new(config.clone()).knock(sql, &taken, now_ms()))
+        .write(move |sql| Doors::new(config.clone()).knock_again(sql, &taken, now_ms(), left))
         .await
 }
 
 fn knock(
     sql: &mut dyn Sql,
     claim: &Claim,
-    session: Session,
-    mission: Mission,
+    (session, mission): (Session, Mission),
+    left: Left,
     at_ms: i64,
 ) -> Result<Door> {
     let assignment = tasks::expect(sql, &claim.task_id)?;
     let (task, step) = (&assignment.task, &assignment.step);
     let planned = step.is_some();
     if (planned || task.task_type == TaskKind::Plan)
-        && let Some(door) = obey(sql, claim, &session, task, at_ms)?
+        && let Some(door) = obey(sql, claim, (&session, task), left, at_ms)?
     {
         // It may have been woken to take a room that it has no use for now.
         make_room(sql, &session.id)?;
@@ -175,15 +193,15 @@ fn knock(
 fn obey(
     sql: &mut dyn Sql,
     claim: &Claim,
-    session: &Session,
-    task: &Task,
+    (session, task): (&Session, &Task),
+    left: Left,
     at_ms: i64,
 ) -> Result<Option<Door>> {
     let of_plan = task.task_type != TaskKind::Plan;
     let called_back = of_plan && plans::is_called_back(sql, &session.id)?;
     if session.control == Some(Control::Cancel) || called_back {
-        if let Some(left) = iterations::open_of_task(sql, &claim.session_id, &claim.task_id)? {
-            return Ok(Some(Door::Unwanted(left)));
+        if claim.number > 1 && left == Left::Perhaps {
+            return Ok(Some(Door::Unwanted));
         }
         let nothing = Settlement::default();
         plans::finish(sql, claim, TaskStep::Cancel, &nothing, at_ms)?;
@@ -322,34 +340,4 @@ pub(in crate::engine) fn make_room(sql: &mut dyn Sql, session: &str) -> Result<(
     let workspace = sessions::expect(sql, session)?.workspace;
     tasks::free_one(sql, &seat_key(&workspace))?;
     tasks::free_one(sql, &room_key(session))
-}
-
-/// Ends a turn that an earlier claimant left under way and that nobody wants any more.
-pub(super) async fn end_turn(house: &House, claim: &Claim, iteration: &str) -> Result<()> {
-    end_processes(house, iteration).await?;
-    let claim = claim.clone();
-    house
-        .store
-        .write(move |sql| abandon(sql, &claim, now_ms()))
-        .await
-}
-
-/// Ends what runs for a turn.
-pub(super) async fn end_processes(house: &House, iteration: &str) -> Result<()> {
-    for turn in [
-        crate::engine::summary_turn(iteration),
-        crate::engine::verify_turn(iteration),
-        iteration.to_owned(),
-    ] {
-        let record = house.turn_record(&turn);
-        let supervisor = &house.roster.supervision().supervisor;
-        supervisor.end(&record).await?;
-        process::forget(&record)?;
-    }
-    Ok(())
-}
-
-pub(super) fn abandon(sql: &mut dyn Sql, claim: &Claim, at_ms: i64) -> Result<()> {
-    let (session, task) = (&claim.session_id, &claim.task_id);
-    iterations::abandon(sql, session, task, Verdict::Cancelled, at_ms)
 }

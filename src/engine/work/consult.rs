@@ -4,7 +4,7 @@
 use super::setback::Trouble;
 use super::spend::{Account, stop_for};
 use super::unheard::{refused, said, silence};
-use super::{Work, begin};
+use super::{Work, leftover};
 use crate::agent::{self, Outcome};
 use crate::clock::{new_id, now_ms};
 use crate::files;
@@ -186,7 +186,7 @@ impl Work {
             if is_turn_of(left, question.role) {
                 return Ok(Ok(turn_of(left, self.role_agent(question.role))));
             }
-            begin::end_turn(&self.house, &self.claim, &left.id).await?;
+            leftover::end_turn(&self.house, &self.claim, &left.id, Verdict::Cancelled).await?;
         }
         let prompt = (question.prompt)(problem)?;
         let prompt = self.house.secrets.mask().text(&prompt).into_owned();

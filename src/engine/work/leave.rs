@@ -1,13 +1,13 @@
 //! The ways to leave a claimed task: done, put aside, put to a person, given up, or with the whole session. One transaction each.
 
 use super::Work;
-use super::begin::{abandon, end_processes, room_key, seat_key, takes_seat};
+use super::begin::{room_key, seat_key, takes_seat};
+use super::leftover::{end_and_charge, give_up_turn};
 use crate::clock::{new_id, now_ms};
 use crate::model::session::{Control, EndReason, SessionStep};
 use crate::model::task::TaskStep;
 use crate::store::driver::Sql;
 use crate::store::humans::{self, HumanKind, NewQuestion};
-use crate::store::iterations;
 use crate::store::plans::{self, CallBack};
 use crate::store::sessions::{self, Ending};
 use crate::store::tasks::{self, Claim, Parking, Settlement};
@@ -132,11 +132,30 @@ impl Work {
         self.end(TaskStep::Fail, settlement, ending).await
     }
 
+    /// The task is put aside with a turn that has ended and is still to be judged, by whoever claims it next.
+    pub(in crate::engine) async fn park_unjudged(self, parking: Parking) -> Result<()> {
+        let park =
+            move |sql: &mut dyn Sql, claim: &Claim, at_ms| tasks::park(sql, claim, &parking, at_ms);
+        self.leave_with(park, |_, _| Ok(None)).await.map(drop)
+    }
+
     /// Leaves the task by `how`, and makes room for one that waits for it.
     pub(in crate::engine) async fn leave(
         self,
-        mut how: impl FnMut(&mut dyn Sql, &Claim, i64) -> Result<()> + Send + 'static,
+        how: impl FnMut(&mut dyn Sql, &Claim, i64) -> Result<()> + Send + 'static,
     ) -> Result<()> {
+        let house = self.house.clone();
+        match self.leave_with(how, give_up_turn).await? {
+            Some(turn) => end_and_charge(&house, &turn).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn leave_with(
+        self,
+        mut how: impl FnMut(&mut dyn Sql, &Claim, i64) -> Result<()> + Send + 'static,
+        leftover: fn(&mut dyn Sql, &Claim) -> Result<Option<String>>,
+    ) -> Result<Option<String>> {
         let mut waited_for = Vec::new();
         let parallel = self.mission.is_parallel();
         if takes_seat(&self.session, &self.task, self.step.as_ref(), parallel) {
@@ -146,35 +165,18 @@ impl Work {
             waited_for.push(room_key(&self.session.id));
         }
         let claim = self.claim;
-        let left = self
-            .house
+        self.house
             .store
             .write(move |sql| {
                 how(sql, &claim, now_ms())?;
-                let left = give_up_turn(sql, &claim)?;
+                let left = leftover(sql, &claim)?;
                 for key in &waited_for {
                     tasks::free_one(sql, key)?;
                 }
                 Ok(left)
             })
-            .await?;
-        match left {
-            Some(turn) => end_processes(&self.house, &turn).await,
-            None => Ok(()),
-        }
+            .await
     }
-}
-
-/// Gives up the turn of a claimant before this one that nobody had a use for: no row says for ever that an agent is at work.
-fn give_up_turn(sql: &mut dyn Sql, claim: &Claim) -> Result<Option<String>> {
-    if claim.number == 1 {
-        return Ok(None);
-    }
-    let left = iterations::open_of_task(sql, &claim.session_id, &claim.task_id)?;
-    if left.is_some() {
-        abandon(sql, claim, now_ms())?;
-    }
-    Ok(left)
 }
 
 /// What is written of a failure.

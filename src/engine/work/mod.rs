@@ -6,6 +6,7 @@ mod command;
 mod consult;
 mod guard;
 mod leave;
+mod leftover;
 mod setback;
 mod spend;
 mod unheard;
@@ -17,6 +18,7 @@ pub(in crate::engine) use consult::is_consultation;
 pub use consult::{Consulted, Question};
 pub(in crate::engine) use guard::{accepts, tampering_question};
 pub use leave::{Asking, first_line};
+pub use leftover::end_what_runs;
 pub use setback::Trouble;
 pub(in crate::engine) use spend::{Account, stop_for, words_of};
 

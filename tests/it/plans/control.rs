@@ -72,6 +72,24 @@ fn a_pause_at_once_ends_what_runs_and_begins_it_anew() {
 }
 
 #[test]
+fn a_command_that_a_dead_daemon_left_is_ended_before_its_session_is() {
+    let mut stage = Stage::open();
+    let tasks = json!([shell(1, &[], "sleep 600")]);
+    stage.case("left").plan(tasks).submit();
+    let id = stage.in_state("left", "executing").id;
+    wait_for("the command", || {
+        let running = "SELECT 1 FROM tasks WHERE task_type = 'shell' AND status = 'running'";
+        stage.cell::<i64>(running, [])?;
+        (!stage.turn_processes().is_empty()).then_some(())
+    });
+    stage.kill9();
+    stage.ralphd(&["cancel", &id]).done();
+    stage.restart();
+    stage.in_state("left", "cancelled");
+    stage.assert_nothing_runs();
+}
+
+#[test]
 fn a_cancelled_plan_leaves_nothing_running() {
     let stage = Stage::open();
     let long = "echo x >>began; sleep 600 & sleep 600";
