@@ -19,6 +19,8 @@ use tracing_subscriber::fmt::MakeWriter;
 
 /// Two threads: one may wait for a slow disk while the other keeps the promises of time.
 const WORKER_THREADS: usize = 2;
+/// What a planned step calls is deep, and without optimisation it needs more than the usual 2 MiB. What is not used is not there.
+const WORKER_STACK_BYTES: usize = 4 << 20;
 
 /// Files that may be open at the same time, where the system allows it.
 const OPEN_FILES: u64 = 16_384;
@@ -32,6 +34,7 @@ pub fn serve(desk: Desk) -> Result<Exit> {
     make_room_for_connections();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKER_THREADS)
+        .thread_stack_size(WORKER_STACK_BYTES)
         .enable_all()
         .build()?;
     runtime.block_on(work(desk))?;

@@ -73,7 +73,7 @@ impl Ralph {
                 return Ok(Begun::Turn(turn));
             }
             // The power went before its prompt was on the disk, and before it began.
-            self.work.give_up_unbegun(&left.id).await?;
+            Box::pin(self.work.give_up_unbegun(&left.id)).await?;
             self.look().await?;
         }
         self.new_turn().await

@@ -103,7 +103,7 @@ impl Work {
             let opened = match found {
                 Door::Shut => return Ok(None),
                 Door::Unwanted => {
-                    end_what_runs(&house, &claim).await?;
+                    Box::pin(end_what_runs(&house, &claim)).await?;
                     left = Left::Nothing;
                     continue;
                 }

@@ -186,7 +186,13 @@ impl Work {
             if is_turn_of(left, question.role) {
                 return Ok(Ok(turn_of(left, self.role_agent(question.role))));
             }
-            leftover::end_turn(&self.house, &self.claim, &left.id, Verdict::Cancelled).await?;
+            Box::pin(leftover::end_turn(
+                &self.house,
+                &self.claim,
+                &left.id,
+                Verdict::Cancelled,
+            ))
+            .await?;
         }
         let prompt = (question.prompt)(problem)?;
         let prompt = self.house.secrets.mask().text(&prompt).into_owned();

@@ -146,7 +146,7 @@ impl Work {
     ) -> Result<()> {
         let house = self.house.clone();
         match self.leave_with(how, give_up_turn).await? {
-            Some(turn) => end_and_charge(&house, &turn).await,
+            Some(turn) => Box::pin(end_and_charge(&house, &turn)).await,
             None => Ok(()),
         }
     }

@@ -78,7 +78,7 @@ async fn after_a_wrong_clock_what_was_put_aside_is_looked_at_again() {
 async fn what_is_rolled_back_is_no_news() {
     let opened = open();
     let mut commits = opened.store.commits();
-    commits.borrow_and_update();
+    let before = *commits.borrow_and_update();
     let new = new_session();
     let refused = opened
         .store
@@ -88,9 +88,9 @@ async fn what_is_rolled_back_is_no_news() {
         })
         .await;
     assert!(refused.is_err());
-    assert!(!commits.has_changed().unwrap());
     opened.create(&new_session()).await;
-    assert!(commits.has_changed().unwrap());
+    commits.changed().await.unwrap();
+    assert_eq!(*commits.borrow(), before + 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
