@@ -22,6 +22,8 @@ use tokio::sync::watch;
 /// Going back to a point of a session takes no longer.
 const SHORT_WORK_MS: i64 = 10 * 60 * 1000;
 const CLEANUP_EVERY: Duration = Duration::from_secs(3600);
+/// No correction of the clock's pace is as large.
+const SET_BACK_MS: i64 = 60 * 1000;
 /// A task whose claimants died of it so often is not given to another.
 const MAX_DEATHS: i64 = 3;
 /// Workers that ended longer ago than this are dropped from the table.
@@ -180,8 +182,9 @@ async fn rescue(
 async fn is_abandoned(house: &House, worker_id: &str, task: &Running) -> Result<bool> {
     let expired = task.lease_until_ms < now_ms();
     if task.claim.worker_id == worker_id {
-        // One that ends later than any given now is from before the clock was set back.
-        return Ok(expired || task.lease_until_ms > house.lease_until_ms());
+        // One that ends much later than any given now is from before the clock was set back.
+        let from_the_future = task.lease_until_ms - house.lease_until_ms() > SET_BACK_MS;
+        return Ok(expired || from_the_future);
     }
     let id = task.claim.worker_id.clone();
     let worker = house.store.read(move |sql| workers::get(sql, &id)).await?;

@@ -64,7 +64,13 @@ pub(super) async fn end_and_charge(house: &House, iteration: &str) -> Result<()>
         return Ok(());
     };
     let output = PathBuf::from(turn.output_file);
-    let usage = tokio::task::spawn_blocking(move || agent.used(&output)).await??;
+    let usage = match tokio::task::spawn_blocking(move || agent.used(&output)).await? {
+        Ok(usage) => usage,
+        Err(error) => {
+            tracing::warn!(iteration, "what it cost is not known: {error:#}");
+            return Ok(());
+        }
+    };
     let charge =
         move |sql: &mut dyn Sql| ledger::correct_running(sql, &turn.session_id, &turn.id, &usage);
     house.store.write(charge).await
