@@ -34,6 +34,17 @@ const browser = await launch();
 const visitors = [];
 let pictures = 0;
 
+/** Chromium under load now and then has no frame to give. A picture is for people to look at; nothing is judged by it. */
+async function taken(picture, tries = 3) {
+    for (let number = 1; ; number++) {
+        try {
+            return await picture();
+        } catch (error) {
+            if (number === tries || !/Unable to capture screenshot/.test(error.message)) throw error;
+        }
+    }
+}
+
 /** Somebody with a browser of their own. `phone`, `dark` and `script: false` say what kind; the rest is playwright's. */
 async function visitor({ phone = false, dark = false, script = true, ...more } = {}) {
     const context = await browser.newContext({
@@ -48,7 +59,7 @@ async function visitor({ phone = false, dark = false, script = true, ...more } =
     const manners = new Manners(page, base);
     const picture = async (what, of = page, options = { fullPage: true }) => {
         const name = `${scenario}-${++pictures}.png`;
-        await of.screenshot({ path: join(directory, name), ...options });
+        await taken(() => of.screenshot({ path: join(directory, name), ...options }));
         console.log(`${name}: ${what}`);
     };
     const somebody = new Visitor({ page, context, base, manners, picture });
