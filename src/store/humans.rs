@@ -135,13 +135,13 @@ pub fn expect_asked(sql: &mut dyn Sql, session: &str, question: Option<&str>) ->
     }
 }
 
-/// A word on a question that no longer waits, while another one does.
+/// A word on a question that is not the one to be answered now.
 #[derive(Debug)]
 pub struct AskedSomethingElse;
 
 impl std::fmt::Display for AskedSomethingElse {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("that question no longer waits, and another one does: look at it first")
+        formatter.write_str("that question no longer waits, or another one of the session comes before it: look at its questions first")
     }
 }
 
